@@ -1,0 +1,50 @@
+# Both targets set up everything they need in .venv, on a Debian with Python 3.11 or newer and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint format clean help
+
+help:
+	@echo "make demo   collect YouTube comments from a local replica and show what came of it"
+	@echo "make test   lint, types, all tests, coverage: what CI runs"
+	@echo "make format let ruff format the code"
+	@echo "make clean  remove the virtual environment and caches"
+
+demo: $(VENV)/.runtime
+	@$(BIN)/research demo
+
+test: $(VENV)/.dev lint
+	@rm -f .coverage .coverage.*
+	$(BIN)/python -m pytest --cov --cov-report= $(PYTEST)
+	$(BIN)/coverage combine -q 2>/dev/null || true
+	$(BIN)/coverage report --fail-under=90
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name it with PYTHON=…"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
+		echo "python3-venv is missing: installing it"; rm -rf $(VENV); \
+		{ apt-get update -q && apt-get install -qy python3-venv; } >/dev/null || \
+		{ echo "Install python3-venv (apt-get install python3-venv), then try again"; exit 1; }; \
+		$(PYTHON) -m venv $(VENV); }
+
+$(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.runtime
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .coverage*

@@ -1,0 +1,3 @@
+"""Research Scrapers: every comment, reply, danmaku and transcript of a list of videos, exactly once."""
+
+__version__ = "0.1.0"

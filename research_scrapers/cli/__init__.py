@@ -1,0 +1,1 @@
+"""How people talk to it: the `research` command."""

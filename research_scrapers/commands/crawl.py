@@ -1,0 +1,55 @@
+"""``scrapy crawl`` with one clear sentence for what went wrong, and exit codes that mean something."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import difflib
+import sys
+from typing import Any
+
+from scrapy.commands.crawl import Command as ScrapyCrawl
+from scrapy.exceptions import UsageError
+
+from research_scrapers.errors import ResearchError
+
+INTERRUPTED = 130
+
+
+class Command(ScrapyCrawl):
+    """Run a spider of the project."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        assert self.settings is not None
+        known = {name for name, exporter in self.settings.getwithbase("FEED_EXPORTERS").items() if exporter}
+        for feed, options in self.settings.getdict("FEEDS").items():
+            if options.get("format") not in known:
+                raise UsageError(f"-o {feed}: write to a .jsonl or .csv file", print_help=False)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            raise UsageError("name one spider")
+        process: Any = self.crawler_process
+        names = process.spider_loader.list()
+        if args[0] not in names:
+            nearest = difflib.get_close_matches(args[0], names, n=1)
+            hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(sorted(names))}"
+            raise UsageError(f"no spider is called {args[0]}. {hint}", print_help=False)
+        crawler = self._create_crawler(args[0])
+        task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
+        process.start()
+        failure = task.exception() if task.done() and not task.cancelled() else None
+        spider: Any = crawler.spider
+        if failure is None and spider is not None:
+            failure = getattr(spider, "failure", None)
+        if failure is not None:
+            if not isinstance(failure, ResearchError):
+                raise failure
+            sys.stderr.write(f"\nresearch: {failure}.\n")
+            self.exitcode = failure.exit_code
+        elif getattr(spider, "interrupted", False):
+            sys.stderr.write("\nresearch: stopped. Nothing is lost: the same command goes on from here.\n")
+            self.exitcode = INTERRUPTED
+        elif process.bootstrap_failed:
+            self.exitcode = 1

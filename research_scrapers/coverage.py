@@ -1,0 +1,67 @@
+"""What a finished walk is worth: complete, empty or partial, and why. One pure function, one home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from research_scrapers.models import Outcome
+
+# The site's own count includes hidden and deleted comments (recorded: 8 claimed, 4 to be had, no further page), so a
+# small gap after every page was read to its end is the site's way of counting. A large one is not believed.
+_GAP_COUNT = 5
+_GAP_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known about a walk when its last chain has ended."""
+
+    claimed: int | None
+    collected: int
+    threads_failed: int = 0
+    failure: str | None = None
+    """Reason of one of the failed threads."""
+    limited: bool = False
+    """A limit that the person set cut something off."""
+    looped: bool = False
+    """A chain was ended because the site sent the same records again and again."""
+    grounded: bool = False
+    """The main chain was ended where an earlier run's unbroken range begins."""
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """How a sub-job ends well."""
+
+    outcome: Outcome
+    reason: str | None = None
+    detail: str | None = None
+    retriable: bool = False
+    contiguous: bool = False
+
+
+def conclude(facts: Facts) -> Conclusion:
+    """The outcome of a walk whose chains have all ended."""
+    gap = max((facts.claimed or 0) - facts.collected, 0)
+    numbers = f"the site claims {facts.claimed}, {facts.collected} collected"
+    if facts.threads_failed:
+        return Conclusion(
+            Outcome.PARTIAL,
+            "threads_failed",
+            f"{facts.threads_failed} reply thread(s) could not be read ({facts.failure}); run again to retry them",
+            retriable=True,
+        )
+    if facts.limited:
+        return Conclusion(Outcome.PARTIAL, "limit", "stopped at the limit that was set")
+    if facts.grounded:
+        return Conclusion(Outcome.COMPLETE, "known_ground", "read down to what an earlier run holds", contiguous=True)
+    if facts.looped and (gap or facts.claimed is None):
+        return Conclusion(Outcome.PARTIAL, "pages_repeat", f"the site sent the same page again and again; {numbers}")
+    if gap > max(_GAP_COUNT, _GAP_SHARE * (facts.claimed or 0)):
+        return Conclusion(Outcome.PARTIAL, facts.note or "fewer_than_claimed", f"every page was read; {numbers}")
+    if not facts.collected:
+        return Conclusion(Outcome.EMPTY, "no_comments", "the site shows none", contiguous=True)
+    if gap:
+        return Conclusion(Outcome.COMPLETE, "site_shows_fewer", f"every page was read; {numbers}", contiguous=True)
+    return Conclusion(Outcome.COMPLETE, facts.note, None, contiguous=facts.note is None)

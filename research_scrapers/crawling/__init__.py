@@ -1,0 +1,1 @@
+"""How a sub-job is worked through Scrapy."""

@@ -1,0 +1,91 @@
+"""A breaker: after refusals or many faults in a row it lets nothing out for a while, then one probe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+_GROWTH = 1.6
+_PROBE_S = 60.0
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Closed: all go. Open: none go until the cool-down has passed. Half-open: one probe decides."""
+
+    cooldown_s: float = 2.0
+    cap_s: float = 900.0
+    threshold: int = 8
+    patience: int = 8
+    clock: Callable[[], float] = time.monotonic
+    served: int = 0
+    """How many requests were answered well: tells whether a refusal hit one request or everybody."""
+    _open_until: float = 0.0
+    _openings: int = 0
+    _faults: int = 0
+    _probe_until: float = 0.0
+    _half_open: bool = False
+    _refused: bool = False
+    _victims: set[Hashable] = field(default_factory=set)
+
+    @property
+    def state(self) -> str:
+        """``closed``, ``open`` or ``half-open``."""
+        if self._open_until > self.clock():
+            return "open"
+        return "half-open" if self._half_open else "closed"
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it has opened so often, with nothing served in between, that waiting here is pointless. Faults
+        count only when they hit many sub-jobs: one bad thread retried at the end of a run is not an outage."""
+        return self._openings > self.patience and (self._refused or len(self._victims) >= self.threshold)
+
+    def wait(self) -> float:
+        """Seconds until a request may go; while a probe is under way, until it is over."""
+        now = self.clock()
+        if self._open_until > now:
+            return self._open_until - now
+        return max(self._probe_until - now, 0.0) if self._half_open else 0.0
+
+    def probing(self) -> None:
+        """A request goes out: if it is the probe, the others wait for its verdict (or for its disappearance)."""
+        if self._half_open:
+            self._probe_until = self.clock() + _PROBE_S
+
+    def served_well(self) -> None:
+        """An answer was what we asked for."""
+        self.served += 1
+        self._faults = self._openings = 0
+        self._half_open = self._refused = False
+        self._victims.clear()
+
+    def refused(self, victim: Hashable, retry_after: float | None = None) -> float:
+        """The site refused us: open at once, for as long as it asked. Returns the seconds until the next try."""
+        self._victims.add(victim)
+        if retry_after is not None:  # a site that says when to come back is not out of reach
+            self._half_open = True
+            self._open_until = max(self._open_until, self.clock() + retry_after)
+            self._probe_until = 0.0
+            return self._open_until - self.clock()
+        self._refused = True
+        return self._trip()
+
+    def fault(self, victim: Hashable) -> None:
+        """A passing fault: open when there were many in a row."""
+        self._faults += 1
+        self._victims.add(victim)
+        self._probe_until = 0.0
+        if self._faults >= self.threshold:
+            self._trip()
+
+    def _trip(self) -> float:
+        now = self.clock()
+        self._probe_until = 0.0
+        if self._open_until <= now:  # answers that were under way when it opened tell nothing new
+            self._open_until = now + min(self.cooldown_s * _GROWTH**self._openings, self.cap_s)
+            self._openings += 1
+            self._faults = 0
+            self._half_open = True
+        return self._open_until - now

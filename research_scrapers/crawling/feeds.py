@@ -1,0 +1,170 @@
+"""``-o out.jsonl`` and ``-o out.csv``: one record a line, each once, also after a crash.
+
+The database is the truth and a feed is a copy of it. While the run goes on, each stored page adds its new lines. When
+a feed is opened, a line that broke off is cut away and whatever the run has stored but the file lacks is written, so
+that a killed and resumed run leaves the same lines as one that was never killed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import msgspec
+from scrapy.exporters import BaseItemExporter
+
+from research_scrapers.models import Comment
+from research_scrapers.store.records import comment_of, comments_of_run
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from research_scrapers.crawling.spider import ResearchSpider
+    from research_scrapers.items import PageItem
+
+FIELDS = ("type", *(field.name for field in fields(Comment)))
+
+
+class Feed(BaseItemExporter):
+    """What both formats share: which records go into the file."""
+
+    def __init__(self, file: IO[bytes], crawler: Crawler, **kwargs: Any) -> None:
+        super().__init__(dont_fail=True, **kwargs)
+        self.file = file
+        self._spider: ResearchSpider = crawler.spider  # type: ignore[assignment]
+        self._columns = [name for name in self.fields_to_export or FIELDS if name in FIELDS]
+        self._table = f"feed_lines_{id(self)}"
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, file: IO[bytes], *args: Any, **kwargs: Any) -> Self:
+        return cls(file, crawler, *args, **kwargs)
+
+    def start_exporting(self) -> None:
+        if not hasattr(self._spider, "session"):
+            return  # the run never opened: there is nothing to copy
+        conn = self._spider.session.store.conn
+        # A temporary table rather than a set: a feed of ten million lines must not fill the memory.
+        conn.execute(f"CREATE TEMP TABLE {self._table} (comment_id TEXT PRIMARY KEY, content_hash TEXT) WITHOUT ROWID")
+        conn.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", self._existing())
+        self._begin()
+        for row in comments_of_run(conn, self._spider.session.run.id):
+            self._add(conn, comment_of(row))
+        self.file.flush()
+
+    def export_item(self, item: PageItem) -> None:
+        conn = self._spider.session.store.conn
+        for comment in item.receipt.result().fresh:
+            self._add(conn, comment)
+        self.file.flush()
+
+    def _add(self, conn: sqlite3.Connection, comment: Comment) -> None:
+        added = conn.execute(
+            f"INSERT INTO {self._table} VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content_hash = ?2"  # noqa: S608
+            " WHERE content_hash <> ?2",
+            (comment.comment_id, comment.content_hash),
+        ).rowcount
+        if added:
+            self._write(comment)
+
+    def _existing(self) -> Iterator[tuple[str, str]]:
+        """Ids and hashes of the records that the file holds, after cutting away a record that broke off."""
+        path = getattr(self.file, "name", None)
+        if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):
+            return
+        with open(path, "r+b") as file:
+            end = 0
+            for record in self._records(file):
+                end += len(record)
+                found = self._key(record)
+                if found is not None:
+                    yield found
+            if end != os.path.getsize(path):
+                file.truncate(end)
+
+    def _begin(self) -> None:
+        """Write what comes before the first record."""
+
+    def _records(self, file: IO[bytes]) -> Iterable[bytes]:
+        """The complete records of a file, as bytes."""
+        raise NotImplementedError
+
+    def _key(self, record: bytes) -> tuple[str, str] | None:
+        raise NotImplementedError
+
+    def _write(self, comment: Comment) -> None:
+        raise NotImplementedError
+
+
+class _Key(msgspec.Struct):
+    comment_id: str
+    content_hash: str = ""
+
+
+class JsonLinesFeed(Feed):
+    """JSON Lines: a record is a line."""
+
+    def _records(self, file: IO[bytes]) -> Iterable[bytes]:
+        return (line for line in file if line.endswith(b"\n"))
+
+    def _key(self, record: bytes) -> tuple[str, str] | None:
+        try:
+            key = msgspec.json.decode(record, type=_Key)
+        except msgspec.DecodeError:
+            return None
+        return key.comment_id, key.content_hash
+
+    def _write(self, comment: Comment) -> None:
+        line = {name: "comment" if name == "type" else getattr(comment, name) for name in self._columns}
+        self.file.write(msgspec.json.encode(line) + b"\n")
+
+
+class CsvFeed(Feed):
+    """CSV with a header: a record ends at a line end outside quotes."""
+
+    _header: list[str] | None = None
+
+    def _begin(self) -> None:
+        if self._header is None:
+            self._row(self._columns)
+            self._header = self._columns
+        self._columns = self._header
+
+    def _records(self, file: IO[bytes]) -> Iterable[bytes]:
+        record = b""
+        for line in file:
+            record += line
+            if record.endswith(b"\n") and record.count(b'"') % 2 == 0:
+                yield record
+                record = b""
+
+    def _key(self, record: bytes) -> tuple[str, str] | None:
+        row = next(csv.reader(io.StringIO(record.decode("utf-8", "replace"), newline="")), [])
+        if self._header is None:
+            self._header = [name.lstrip("\ufeff") for name in row]
+            return None
+        values = dict(zip(self._header, row, strict=False))
+        if "comment_id" not in values:
+            return None
+        return values["comment_id"], values.get("content_hash", "")
+
+    def _write(self, comment: Comment) -> None:
+        self._row(["comment" if name == "type" else _cell(getattr(comment, name, None)) for name in self._columns])
+
+    def _row(self, values: list[Any]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text).writerow(values)
+        self.file.write(text.getvalue().encode("utf-8"))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False) if value else ""
+    return value

@@ -1,0 +1,191 @@
+"""Politeness, shared: caps, token buckets, pauses and breakers that every crawler of a process obeys together.
+
+Scrapy's crawlers in one process share nothing, so four spiders would each take the full limit. One gate is handed to
+all of them. A request enters just before the download and leaves just after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from research_scrapers.config import Limits
+from research_scrapers.crawling.breaker import Breaker
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """One request's way through the gate."""
+
+    domain: str
+    line: str
+    artifact: str
+    not_before: float = 0.0
+    priority: int = 0
+    ready: asyncio.Future[None] | None = None
+
+
+@dataclass(slots=True)
+class _Bucket:
+    rate: float
+    burst: int
+    tokens: float
+    filled: float = 0.0
+
+    def wait(self, now: float) -> float:
+        """Seconds until a token is there; takes nothing."""
+        if not self.rate:
+            return 0.0
+        self.tokens = min(self.burst, self.tokens + (now - self.filled) * self.rate)
+        self.filled = now
+        return 0.0 if self.tokens >= 1 else (1 - self.tokens) / self.rate
+
+    def take(self) -> None:
+        if self.rate:
+            self.tokens -= 1
+
+
+class GateClosed(Exception):
+    """The run is stopping: this request is not sent."""
+
+
+@dataclass
+class Gate:
+    """Where every request waits for its turn."""
+
+    limits: Limits = field(default_factory=Limits)
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._inside: Counter[str] = Counter()
+        self._waiting: list[Ticket] = []
+        self._buckets: dict[str, _Bucket] = {}
+        self._paused: dict[str, float] = {}
+        self._breakers: dict[str, Breaker] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed: set[str] = set()
+
+    # -- asking for a turn ---------------------------------------------------------------------------------------
+
+    async def enter(self, ticket: Ticket) -> None:
+        """Wait until this request may go out. Every `enter` needs its `leave`."""
+        if ticket.line in self._closed:
+            raise GateClosed
+        if not self._waiting and not self._hindrance(ticket):
+            self._admit(ticket)
+            return
+        ticket.ready = asyncio.get_running_loop().create_future()
+        self._waiting.append(ticket)
+        self._pump()
+        try:
+            await ticket.ready
+        except asyncio.CancelledError:
+            if ticket in self._waiting:
+                self._waiting.remove(ticket)
+            else:
+                self.leave(ticket)
+            raise
+
+    def leave(self, ticket: Ticket) -> None:
+        """The download is over, well or badly."""
+        for key in self._keys(ticket):
+            self._inside[key] -= 1
+        self._pump()
+
+    def close(self, line: str) -> None:
+        """Let nothing more of this line out: whoever waits gets `GateClosed`."""
+        self._closed.add(line)
+        for ticket in [ticket for ticket in self._waiting if ticket.line == line]:
+            self._waiting.remove(ticket)
+            if ticket.ready is not None and not ticket.ready.done():
+                ticket.ready.set_exception(GateClosed())
+        if not self._waiting and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # -- what the answers teach ----------------------------------------------------------------------------------
+
+    def pause(self, domain: str, seconds: float) -> None:
+        """The site named a time (Retry-After): nothing goes to this domain before it has passed."""
+        self._paused[domain] = max(self._paused.get(domain, 0.0), self.clock() + seconds)
+        self._pump()
+
+    def breaker(self, line: str) -> Breaker:
+        """The breaker of a line; one line's troubles never stop another."""
+        if line not in self._breakers:
+            limits = self.limits
+            self._breakers[line] = Breaker(
+                limits.cooldown_s, limits.cooldown_cap_s, limits.threshold, limits.patience, self.clock
+            )
+        return self._breakers[line]
+
+    def nudge(self) -> None:
+        """Something outside changed (a breaker closed): look again at who may go."""
+        self._pump()
+
+    # -- seeing --------------------------------------------------------------------------------------------------
+
+    @property
+    def in_flight(self) -> int:
+        return self._inside["all"]
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def paused_for(self, domain: str, line: str) -> float:
+        """Seconds until anything may go to this domain on this line."""
+        return max(self._paused.get(domain, 0.0) - self.clock(), self.breaker(line).wait(), 0.0)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _keys(self, ticket: Ticket) -> tuple[str, str, str]:
+        return "all", f"domain {ticket.domain}", f"artifact {ticket.artifact}"
+
+    def _hindrance(self, ticket: Ticket) -> float:
+        """0 if the request may go now, else in how many seconds to look again (a cap: when someone leaves)."""
+        now = self.clock()
+        caps = (self.limits.total, self.limits.per_domain, self.limits.per_artifact)
+        if any(self._inside[key] >= cap for key, cap in zip(self._keys(ticket), caps, strict=True)):
+            return float("inf")
+        return max(
+            ticket.not_before - now,
+            self._paused.get(ticket.domain, 0.0) - now,
+            self.breaker(ticket.line).wait(),
+            self._bucket(ticket.domain).wait(now),
+            0.0,
+        )
+
+    def _bucket(self, domain: str) -> _Bucket:
+        if domain not in self._buckets:
+            burst = self.limits.burst
+            self._buckets[domain] = _Bucket(self.limits.rate, burst, float(burst), self.clock())
+        return self._buckets[domain]
+
+    def _admit(self, ticket: Ticket) -> None:
+        for key in self._keys(ticket):
+            self._inside[key] += 1
+        self._bucket(ticket.domain).take()
+        self.breaker(ticket.line).probing()
+        if ticket.ready is not None and not ticket.ready.done():
+            ticket.ready.set_result(None)
+
+    def _pump(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        soonest = float("inf")
+        self._waiting.sort(key=lambda ticket: -ticket.priority)  # stable: first come, first served within a priority
+        for ticket in list(self._waiting):
+            hindrance = self._hindrance(ticket)
+            if hindrance:
+                soonest = min(soonest, hindrance)
+            else:
+                self._waiting.remove(ticket)
+                self._admit(ticket)
+        if soonest < float("inf"):
+            # Never busy-wait on clock rounding: at least a millisecond.
+            self._timer = asyncio.get_running_loop().call_later(max(soonest, 0.001), self._pump)

@@ -1,0 +1,83 @@
+"""The last step before the network: the only place that decides which host is really reached.
+
+Everything above sees the providers' real URLs, without secrets. Here a foreign host is refused, the API key is added,
+and, for the demo, tests and benchmarks, requests are turned to a local replica (the ``ORIGIN`` setting).
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.misc import build_from_crawler
+
+from research_scrapers.errors import SettingInvalid
+from research_scrapers.providers import providers
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+KEY_PARAMETER = "research_key_parameter"
+"""Meta key: the query parameter under which this request wants the API key."""
+
+
+class OffsiteRefused(IgnoreRequest):
+    """A request for a host that belongs to no provider; it was not sent."""
+
+
+class ProviderHandler(BaseDownloadHandler):
+    """Downloads from provider hosts only."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._inner = build_from_crawler(HTTP11DownloadHandler, crawler)
+        self._hosts = {host for provider in providers().values() for host in provider.hosts}
+        self._origin = checked_origin(crawler.settings.get("ORIGIN"))
+        self._key = crawler.settings.get("YOUTUBE_API_KEY")
+
+    async def download_request(self, request: Request) -> Response:
+        parts = urlsplit(request.url)
+        if parts.scheme != "https" or parts.hostname not in self._hosts or parts.port not in (None, 443):
+            raise OffsiteRefused(f"{parts.scheme}://{parts.netloc} belongs to no provider; the request was not sent")
+        url = request.url
+        parameter = request.meta.get(KEY_PARAMETER)
+        if parameter and self._key:
+            url += f"{'&' if parts.query else '?'}{parameter}={quote(self._key, safe='')}"
+        if not self._origin and url == request.url:
+            return await self._inner.download_request(request)
+        sent = request.replace(url=self._turned(url))
+        if self._origin:
+            sent.headers["Host"] = parts.hostname
+            sent.meta.pop("proxy", None)
+        response = await self._inner.download_request(sent)
+        request.meta["download_latency"] = sent.meta.get("download_latency")
+        return response.replace(url=request.url)
+
+    def _turned(self, url: str) -> str:
+        if not self._origin:
+            return url
+        parts = urlsplit(url)
+        return f"{self._origin}{parts.path}{'?' + parts.query if parts.query else ''}"
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def checked_origin(origin: str | None) -> str | None:
+    """The replica's address, which must be on this machine: nobody is to be pointed at a stranger's server."""
+    if not origin:
+        return None
+    parts = urlsplit(origin)
+    try:
+        loopback = parts.hostname == "localhost" or ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        loopback = False
+    if parts.scheme != "http" or not loopback or parts.path.strip("/"):
+        raise SettingInvalid(f"ORIGIN={origin}: it must be a loopback address such as http://127.0.0.1:8000")
+    return origin.rstrip("/")

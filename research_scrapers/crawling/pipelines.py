@@ -1,0 +1,58 @@
+"""An item's life: validated, then stored. Each page is one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from scrapy.exceptions import DropItem
+
+from research_scrapers.errors import LayoutChanged, ResearchError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from research_scrapers.crawling.spider import ResearchSpider
+    from research_scrapers.items import PageItem
+
+
+class ValidatePipeline:
+    """Refuses a page whose records cannot be right, rather than storing something wrong."""
+
+    def process_item(self, item: PageItem) -> PageItem:
+        for record in item.page.records:
+            problem = None
+            if record.video_id != item.lease.video_id or record.provider != item.lease.provider:
+                problem = f"comment {record.comment_id!r} belongs to another video"
+            elif not record.comment_id or not record.root_id or not record.content_hash:
+                problem = "a comment without an id"
+            elif (record.parent_id is None) != (record.depth == 0):
+                problem = f"comment {record.comment_id!r} has depth {record.depth} and parent {record.parent_id!r}"
+            if problem:
+                item.receipt.set_exception(LayoutChanged(problem))
+                raise DropItem(problem)
+        return item
+
+
+class StorePipeline:
+    """Hands the page to the ledger, and the ledger's receipt to the spider that waits for it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_item(self, item: PageItem) -> PageItem:
+        spider: ResearchSpider = self._crawler.spider  # type: ignore[assignment]
+        try:
+            receipt = spider.ledger.commit_page(item.lease, item.page, spider.options, quota=item.quota)
+        except ResearchError as error:
+            item.receipt.set_exception(error)
+            raise DropItem(str(error)) from error
+        stats = self._crawler.stats
+        assert stats is not None
+        stats.inc_value("research/pages")
+        stats.inc_value("research/records", receipt.added)
+        item.receipt.set_result(receipt)
+        return item

@@ -1,0 +1,75 @@
+"""What a person sees while a run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+    from research_scrapers.crawling.spider import ResearchSpider
+
+logger = logging.getLogger(__name__)
+
+_EVERY_S = 5.0
+_NOISE = ("scrapy.addons", "scrapy.crawler", "scrapy.middleware", "scrapy.core.engine", "scrapy.extensions", "scrapy.utils")
+
+
+class Progress:
+    """A line every few seconds."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if crawler.spider is None or not hasattr(crawler.spider, "gate"):
+            raise NotConfigured("only for the research spiders")
+        self._crawler = crawler
+        self._spider: ResearchSpider = crawler.spider  # type: ignore[assignment]
+        self._task: asyncio.Task[None] | None = None
+        for name in _NOISE:  # Scrapy's own start-up lists; -L DEBUG shows them again
+            if logging.getLogger().getEffectiveLevel() > logging.DEBUG:
+                logging.getLogger(name).setLevel(logging.WARNING)
+        crawler.signals.connect(self._opened, signal=signals.spider_opened)
+        crawler.signals.connect(self._closed, signal=signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def _opened(self, spider: Spider) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._tell())
+
+    async def _tell(self) -> None:
+        pages = -1
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            now = self._value("research/pages")
+            if hasattr(self._spider, "session"):
+                logger.info("%s", self._line(now - max(pages, 0)))
+            pages = now
+
+    def _line(self, pages: int) -> str:
+        spider = self._spider
+        counts = spider.session.runs.counts(spider.session.run.id)
+        ended = sum(counts.get(name, 0) for name in ("complete", "empty", "partial", "failed"))
+        total = ended + counts.get("pending", 0) + counts.get("in_progress", 0)
+        waits = max(spider.gate.paused_for(domain, spider.line) for domain in set(spider.provider.hosts.values()))
+        state = spider.gate.breaker(spider.line).state
+        pause = f", breaker {state}, paused for {waits:.0f} s" if waits else ""
+        return (
+            f"{ended:,} of {total:,} videos done, {self._value('research/records'):,} comments, "
+            f"{pages / _EVERY_S:.1f} pages/s, {spider.gate.in_flight} in flight, {spider.gate.waiting} waiting{pause}"
+        )
+
+    def _value(self, name: str) -> int:
+        assert self._crawler.stats is not None
+        return int(self._crawler.stats.get_value(name, 0))
+
+    def _closed(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None

@@ -1,0 +1,142 @@
+"""Trying again, politely: one object that the middleware and the spider both ask.
+
+The middleware sees what the transport and the status show; the spider sees what only a parser can tell. Both hand the
+failure to `Retrier.again`, so attempts, backoff, Retry-After and the breaker are counted in one place.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
+
+from scrapy.core.downloader.handlers.http11 import TunnelError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+
+from research_scrapers.errors import Blocked, ConnectionLost, PartialResponse, SourceError, Timeout, Transient
+from research_scrapers.models import Answer
+from research_scrapers.verdicts import RetryPolicy, Verdict, verdict
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from research_scrapers.crawling.gate import Gate
+    from research_scrapers.crawling.spider import ResearchSpider
+
+logger = logging.getLogger(__name__)
+
+FINAL = "research_final"
+"""Meta key: the middleware gave up on this failure; the spider must not try it again."""
+
+
+def answer_of(response: Response) -> Answer:
+    """A response as providers see it."""
+    headers = {name.decode("latin-1").lower(): b",".join(values).decode("latin-1") for name, values in
+               response.headers.items()}  # fmt: skip
+    return Answer(response.url, response.status, response.body, headers)
+
+
+def failure_of(exception: BaseException) -> SourceError | None:
+    """The leaf that a transport failure stands for, if it is one."""
+    if isinstance(exception, DownloadTimeoutError | TimeoutError):
+        return Timeout(str(exception) or "the connection timed out")
+    if isinstance(exception, ResponseDataLossError):
+        return PartialResponse("the body broke off")
+    if isinstance(exception, DownloadCancelledError):
+        return PartialResponse(f"the download was cancelled: {exception}")
+    if isinstance(
+        exception,
+        DownloadConnectionRefusedError | CannotResolveHostError | DownloadFailedError | TunnelError | OSError,
+    ):
+        return ConnectionLost(str(exception) or type(exception).__name__)
+    return None
+
+
+class Retrier:
+    """Decides whether a failed request goes out again, and when."""
+
+    def __init__(self, policy: RetryPolicy, gate: Gate, line: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.policy = policy
+        self._gate = gate
+        self._line = line
+        self._clock = clock
+
+    def again(self, request: Request, failure: SourceError) -> Request | None:
+        """The request to send instead, or ``None`` when the failure is final for it."""
+        breaker = self._gate.breaker(self._line)
+        victim = request.meta.get("research_sub_job")
+        meta = dict(request.meta)
+        decided = verdict(failure)
+        if decided is Verdict.WAIT:
+            # A refusal costs no attempt. It is this request's own only if others are served between its refusals.
+            if breaker.served > meta.get("research_served", breaker.served):
+                meta["research_blame"] = meta.get("research_blame", 0) + 1
+            meta["research_served"] = breaker.served
+            if failure.retry_after is not None:
+                self._gate.pause(meta["research_domain"], failure.retry_after)
+            wait = breaker.refused(victim, failure.retry_after)
+            if meta.get("research_blame", 0) >= self.policy.blame or breaker.exhausted:
+                return None
+            logger.warning("%s; waiting %.0f s. Nothing is lost.", failure, wait)
+        elif decided is Verdict.RETRY:
+            breaker.fault(victim)
+            tried = meta.get("research_tried", 0)
+            if tried >= self.policy.attempts or breaker.exhausted:
+                return None
+            meta["research_tried"] = tried + 1
+            wait = self.policy.delay(tried + 1)
+            if failure.retry_after is not None:
+                wait = max(wait, failure.retry_after)
+                self._gate.pause(meta["research_domain"], failure.retry_after)
+            logger.info("%s; try %d of %d in %.1f s: %s", failure, tried + 2, self.policy.attempts + 1, wait, request)
+        else:
+            return None
+        meta["research_not_before"] = self._clock() + wait
+        meta.pop("download_latency", None)
+        return request.replace(meta=meta, dont_filter=True)
+
+
+class RetryMiddleware:
+    """Sends a request again when the transport or the status says that it failed for a passing reason."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        failure = self._spider.provider.judge(answer_of(response))
+        if isinstance(failure, Blocked | Transient):
+            self._count(failure)
+            again = self._spider.retrier.again(request, failure)
+            if again is not None:
+                return again
+            request.meta[FINAL] = failure.reason
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        failure = failure_of(exception)
+        if failure is None:
+            return None
+        self._count(failure)
+        return self._spider.retrier.again(request, failure)
+
+    @property
+    def _spider(self) -> ResearchSpider:
+        return self._crawler.spider  # type: ignore[return-value]
+
+    def _count(self, failure: SourceError) -> None:
+        assert self._crawler.stats is not None
+        self._crawler.stats.inc_value(f"research/refused/{failure.reason}")

@@ -1,0 +1,54 @@
+"""robots.txt, asked once per host before the work begins, rather than refused once per link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from protego import Protego
+from scrapy.exceptions import IgnoreRequest
+
+from research_scrapers.errors import RobotsRefused, RobotsUnknown
+
+if TYPE_CHECKING:
+    from research_scrapers.crawling.spider import ResearchSpider
+
+_OK, _CLIENT_ERROR, _SERVER_ERROR = 200, 400, 500
+
+
+async def preflight(spider: ResearchSpider, urls: Iterable[str], agent: str) -> None:
+    """Raise `RobotsRefused` unless robots.txt lets us request every one of these URLs."""
+    rules: dict[str, Protego | None] = {}
+    refused = []
+    for url in urls:
+        parts = urlsplit(url)
+        if parts.netloc not in rules:
+            rules[parts.netloc] = await _rules(spider, f"{parts.scheme}://{parts.netloc}/robots.txt")
+        rule = rules[parts.netloc]
+        if rule is not None and not rule.can_fetch(url, agent):
+            refused.append(f"{parts.netloc} disallows {parts.path}")
+    if refused:
+        raise RobotsRefused(
+            f"{'; '.join(refused)}. Nothing else was requested. Ways on: {spider.provider.robots_help}"
+            "or decide for yourself to ignore robots.txt, with RESEARCH_ROBOTS=ignore in the environment or "
+            "-s ROBOTSTXT_OBEY=False (the run records that decision)"
+        )
+
+
+async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
+    """The rules of one host; ``None`` when it has none."""
+    engine = spider.crawler.engine
+    assert engine is not None
+    request = spider.bare_request(url)
+    try:
+        response = await engine.download_async(request)
+    except IgnoreRequest:
+        raise
+    except Exception as error:
+        raise RobotsUnknown(f"{url}: {error}. Check the network (and HTTPS_PROXY), then run again") from error
+    if response.status == _OK:
+        return Protego.parse(response.body.decode("utf-8", "replace"))
+    if _CLIENT_ERROR <= response.status < _SERVER_ERROR:
+        return None  # no robots.txt: nothing is disallowed (RFC 9309)
+    raise RobotsUnknown(f"{url} answered {response.status}. Try again later")

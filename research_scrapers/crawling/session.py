@@ -1,0 +1,181 @@
+"""Opening a run: which run this is, whose leases are dead, and that every link has its job."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import platform
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from research_scrapers.errors import JobdirInUse, LinksEmpty, StoreUnwritable
+from research_scrapers.links import Links
+from research_scrapers.models import Kind
+from research_scrapers.store.database import Store
+from research_scrapers.store.ledger import Ledger
+from research_scrapers.store.runs import Run, Runs, new_run_id
+
+logger = logging.getLogger(__name__)
+
+_NOTE = "run.json"
+
+
+@dataclass
+class Session:
+    """One process at work on one run."""
+
+    store: Store
+    runs: Runs
+    run: Run
+    ledger: Ledger
+    resumed: bool
+    jobdir: Jobdir | None
+
+    def end(self, reason: str | None, *, park_until: float | None = None) -> int:
+        """Give back what is unfinished, so that the next session can begin at once, or when its quota is back.
+        Returns how many sub-jobs are left."""
+        self.ledger.release()
+        if park_until is not None:
+            self.ledger.park_all(park_until, reason or "")
+        return self.runs.close(self.run.id, reason)
+
+    def close(self) -> None:
+        """Let go of the database and of the JOBDIR."""
+        self.store.close()
+        if self.jobdir is not None:
+            self.jobdir.unlock()
+
+
+def open_session(
+    db: Path, spider: str, links: Links, config: Mapping[str, Any], *, jobdir: str | None, lease_s: float
+) -> Session:
+    """Find or make the run that this command means."""
+    folder = Jobdir(Path(jobdir)) if jobdir else None
+    try:
+        store = Store(db)
+    except BaseException:
+        if folder is not None:
+            folder.unlock()
+        raise
+    runs = Runs(store)
+    run = folder.known_run(runs, spider) if folder else None
+    resumed = run is not None
+    if run is None:
+        run_id = new_run_id(datetime.now(UTC))
+        run = runs.create(run_id, spider, config=config, jobdir=str(folder.path) if folder else None, links=links.label)
+    if folder is not None:
+        folder.remember(run.id)
+    ledger = Ledger(store, run.id, owner_name(), lease_s=lease_s)
+    if resumed:
+        released = ledger.release(owners=[owner for owner in ledger.owners() if not is_alive(owner)])
+        reopened = runs.reopen(run.id)
+        logger.info(
+            "resuming %s: %d sub-jobs of a session that ended are taken up again, %d that failed are tried again",
+            run.id, released, reopened,
+        )  # fmt: skip
+    return Session(store, runs, run, ledger, resumed, folder)
+
+
+def take_in_links(session: Session, links: Links, provider: str, kinds: tuple[Kind, ...], spider: str) -> None:
+    """Make a job of every line, unless these very links were taken in before."""
+    digest = links.digest()
+    if session.resumed and digest is not None and digest == session.run.links_digest:
+        return
+    intake = session.runs.take_in(session.run.id, links, provider=provider, kinds=kinds, spider=spider)
+    if digest is not None:
+        session.runs.links_taken_in(session.run.id, digest)
+    logger.info(
+        "%s: %d videos%s, %d repeated, %d lines are not videos, %d for other spiders",
+        links.label, intake.added, " added" if session.resumed else "", intake.repeated, intake.invalid,
+        intake.elsewhere,
+    )  # fmt: skip
+    if not session.resumed and not intake.added:
+        raise LinksEmpty(f"no line of {links.label} names a video that {spider} can work on; "
+                         "`research coverage` lists each line with its reason")  # fmt: skip
+
+
+class Jobdir:
+    """The folder that names a run. One process at a time works in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock: IO[str] | None = (self.path / "lock").open("a+", encoding="utf-8")
+        except OSError as error:
+            raise StoreUnwritable(f"JOBDIR {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.seek(0)
+            holder = self._lock.read().strip() or "another process"
+            self._lock.close()
+            raise JobdirInUse(f"{path} is in use by {holder}. Wait for it, or name another JOBDIR") from None
+        self._lock.truncate(0)
+        self._lock.write(f"process {os.getpid()}")
+        self._lock.flush()
+
+    def known_run(self, runs: Runs, spider: str) -> Run | None:
+        """The run that this folder names, if the database has it."""
+        note = self.path / _NOTE
+        try:
+            run_id = json.loads(note.read_text(encoding="utf-8"))["run"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return runs.of_jobdir(str(self.path), spider)
+        run = runs.find(run_id)
+        if run is None:
+            logger.warning("%s names %s, which is not in this database: a new run begins", note, run_id)
+        elif run.spider != spider:
+            raise JobdirInUse(f"{self.path} belongs to a run of {run.spider}. Name another JOBDIR for {spider}")
+        return run
+
+    def remember(self, run_id: str) -> None:
+        """Write the note; complete or not at all."""
+        draft = self.path / f"{_NOTE}.new"
+        draft.write_text(json.dumps({"run": run_id}) + "\n", encoding="utf-8")
+        draft.replace(self.path / _NOTE)
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def owner_name() -> str:
+    """Who we are, so that others can tell whether we still live: host, process, when it began, a random part."""
+    return f"{platform.node()}/{os.getpid()}/{_began(os.getpid())}/{secrets.token_hex(4)}"
+
+
+def is_alive(owner: str) -> bool:
+    """Whether the process that calls itself so still runs. Of another machine's we cannot know: its lease decides."""
+    try:
+        host, pid, began, _ = owner.rsplit("/", 3)
+        process = int(pid)
+    except ValueError:
+        return True
+    if host != platform.node():
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return _began(process) == began
+
+
+def _began(process: int) -> str:
+    """When a process began, in the kernel's ticks; tells a reused number from the process that had it before. A
+    process that is dead but not yet buried (a zombie) has no beginning any more."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        state, *rest = stat.rpartition(")")[2].split()
+        return "dead" if state in "ZX" else rest[18]
+    except (OSError, IndexError, ValueError):
+        return "0"

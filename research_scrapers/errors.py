@@ -1,0 +1,263 @@
+"""Every failure that the project can name. A failure is a fact first; ``verdicts`` decides what to do about it.
+
+ResearchError
+├── InputError                 the person mends it before any request            exit 2
+│     LinksMissing · LinksEmpty · LinkNotRecognised · SettingInvalid · JobdirInUse
+├── StoreError                 the database cannot be used                       exit 3
+│     StoreCorrupt · StoreTooNew · StoreLocked · StoreFull · StoreUnwritable
+├── LeaseLost                  another worker owns the sub-job now: write nothing
+├── RunError                   the run cannot go on, though its links are fine
+│     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · QuotaExhausted (6) · SiteBlocked (7)
+└── SourceError                what a site answered; carries provider and url
+    ├── NothingThere           EMPTY    CommentsDisabled · NoCommentSection
+    ├── Gone                   GIVE_UP  VideoUnavailable · VideoPrivate
+    ├── AccessNeeded           PARK     LoginRequired · AgeRestricted · MembersOnly · PremiumOnly · RegionLocked
+    │                                   ConsentNeeded · NotStartedYet · Unplayable
+    ├── Blocked                WAIT     RateLimited · BotCheck · IpBlocked · AccessRefused
+    ├── Transient              RETRY    ServerTrouble · Timeout · ConnectionLost · PartialResponse · WrongContent
+    ├── CursorExpired          RESTART
+    └── LayoutChanged          PARK
+"""
+
+from __future__ import annotations
+
+import re
+
+
+class ResearchError(Exception):
+    """Something went wrong that Research Scrapers can name."""
+
+    exit_code = 1
+
+    def __init__(self, detail: str = "") -> None:
+        self.detail = detail
+        meaning = " ".join((type(self).__doc__ or type(self).__name__).split()).rstrip(".")
+        super().__init__(f"{meaning}: {detail}" if detail else meaning)
+
+    @property
+    def reason(self) -> str:
+        """The name under which tables and summaries tell this failure."""
+        return reason_of(type(self))
+
+
+def reason_of(kind: type[ResearchError]) -> str:
+    """``CommentsDisabled`` → ``comments_disabled``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+class InputError(ResearchError):
+    """The input cannot be used."""
+
+    exit_code = 2
+
+
+class LinksMissing(InputError):
+    """The links cannot be read."""
+
+
+class LinksEmpty(InputError):
+    """There are no links to work on."""
+
+
+class LinkNotRecognised(InputError):
+    """This line names no video."""
+
+
+class SettingInvalid(InputError):
+    """A setting has a value that cannot be used."""
+
+
+class JobdirInUse(InputError):
+    """Another process is working in this JOBDIR."""
+
+
+class StoreError(ResearchError):
+    """The database cannot be used."""
+
+    exit_code = 3
+
+
+class StoreCorrupt(StoreError):
+    """The database file is damaged or is not a database."""
+
+
+class StoreTooNew(StoreError):
+    """The database was written by a newer version of Research Scrapers."""
+
+
+class StoreLocked(StoreError):
+    """The database is locked by another program."""
+
+
+class StoreFull(StoreError):
+    """The disk is full."""
+
+
+class StoreUnwritable(StoreError):
+    """The database cannot be opened for writing."""
+
+
+class LeaseLost(ResearchError):
+    """Another worker owns this sub-job now; nothing was written."""
+
+
+class RunError(ResearchError):
+    """The run cannot go on."""
+
+
+class RobotsRefused(RunError):
+    """robots.txt does not allow what this run needs."""
+
+    exit_code = 4
+
+
+class RobotsUnknown(RunError):
+    """robots.txt could not be read, so it is not known what is allowed."""
+
+    exit_code = 4
+
+
+class KeyRefused(RunError):
+    """The API key was refused."""
+
+    exit_code = 5
+
+
+class QuotaExhausted(RunError):
+    """The daily API quota is used up."""
+
+    exit_code = 6
+
+    def __init__(self, detail: str = "", *, until: str = "") -> None:
+        super().__init__(detail)
+        self.until = until
+        """When the quota comes back (ISO 8601, UTC)."""
+
+
+class SiteBlocked(RunError):
+    """The site keeps refusing this address."""
+
+    exit_code = 7
+
+
+class SourceError(ResearchError):
+    """A site answered something other than the page that was asked for."""
+
+    retry_after: float | None = None
+    """Seconds that the site asked us to wait."""
+
+    def __init__(self, detail: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class NothingThere(SourceError):
+    """There is nothing to collect, and the site says so."""
+
+
+class CommentsDisabled(NothingThere):
+    """Comments are turned off."""
+
+
+class NoCommentSection(NothingThere):
+    """The video has no comment section."""
+
+
+class Gone(SourceError):
+    """The video cannot be had by anyone."""
+
+
+class VideoUnavailable(Gone):
+    """The video is removed or never existed."""
+
+
+class VideoPrivate(Gone):
+    """The video is private."""
+
+
+class AccessNeeded(SourceError):
+    """The video exists, but not for us."""
+
+
+class LoginRequired(AccessNeeded):
+    """The site wants a login."""
+
+
+class AgeRestricted(AccessNeeded):
+    """The video is age-restricted."""
+
+
+class MembersOnly(AccessNeeded):
+    """The video is for the channel's members."""
+
+
+class PremiumOnly(AccessNeeded):
+    """The video is for paying subscribers."""
+
+
+class RegionLocked(AccessNeeded):
+    """The video is not available in this country."""
+
+
+class ConsentNeeded(AccessNeeded):
+    """The site shows its cookie consent page instead."""
+
+
+class NotStartedYet(AccessNeeded):
+    """The live stream or premiere has not begun."""
+
+
+class Unplayable(AccessNeeded):
+    """The site says that the video cannot be played, for a reason that we do not know."""
+
+
+class Blocked(SourceError):
+    """The site refuses us for now."""
+
+
+class RateLimited(Blocked):
+    """The site asks us to slow down."""
+
+
+class BotCheck(Blocked):
+    """The site wants proof that we are not a bot."""
+
+
+class IpBlocked(Blocked):
+    """The site blocks this address with a captcha page."""
+
+
+class AccessRefused(Blocked):
+    """The site answered 403 without a reason."""
+
+
+class Transient(SourceError):
+    """A passing fault."""
+
+
+class ServerTrouble(Transient):
+    """The site's server failed."""
+
+
+class Timeout(Transient):
+    """No answer in time."""
+
+
+class ConnectionLost(Transient):
+    """The connection could not be made or broke off."""
+
+
+class PartialResponse(Transient):
+    """The answer is empty or incomplete."""
+
+
+class WrongContent(Transient):
+    """The answer is not of the kind that was asked for."""
+
+
+class CursorExpired(SourceError):
+    """The site no longer knows this page token."""
+
+
+class LayoutChanged(SourceError):
+    """The answer has a shape that we do not understand."""

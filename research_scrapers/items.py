@@ -1,0 +1,24 @@
+"""The one item that flows through Scrapy: a page. Feeds unfold it into a line per record."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from research_scrapers.models import Page
+from research_scrapers.store.pages import Lease, Receipt
+
+
+@dataclass(eq=False)
+class PageItem:
+    """A parsed page on its way into the store."""
+
+    page: Page
+    lease: Lease
+    quota: int = 0
+    receipt: asyncio.Future[Receipt] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """What the store made of it; the spider goes on only when it is there."""
+
+    def __repr__(self) -> str:
+        cursor = self.page.cursor
+        return f"<page of {self.lease.video_id} chain={cursor.chain or 'main'!r} records={len(self.page.records)}>"

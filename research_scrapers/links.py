@@ -1,0 +1,120 @@
+"""From a links file to videos: a line of text becomes a `Link`, or a `BadLine` that says why not."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from research_scrapers.errors import LinkNotRecognised, LinksEmpty, LinksMissing
+from research_scrapers.models import BadLine, Link
+from research_scrapers.providers import providers
+
+_COMMENT = re.compile(r"(?:^|\s)#(?!!).*$")  # «#!v=» belongs to an old form of link
+_PRIORITY = re.compile(r"(?:priority=)?([+-]?\d{1,9})$")
+_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where links come from. Iterating reads them anew each time, except from standard input."""
+
+    label: str
+    path: Path | None = None
+    texts: tuple[str, ...] = ()
+    stdin: BinaryIO | None = None
+
+    def __iter__(self) -> Iterator[Link | BadLine]:
+        if self.path is not None:
+            with self.path.open("rb") as file:
+                yield from read_lines(_decoded(file))
+        elif self.stdin is not None:
+            yield from read_lines(_decoded(self.stdin))
+        else:
+            yield from read_lines(self.texts)
+
+    def digest(self) -> str | None:
+        """Tells whether the same links were read before; ``None`` for standard input, which comes only once."""
+        if self.stdin is not None:
+            return None
+        if self.path is None:
+            return hashlib.blake2b("\n".join(self.texts).encode()).hexdigest()
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def open_links(value: str | None, *, stdin: BinaryIO | None = None) -> Links:
+    """What ``-a links=…`` names: a file, ``-`` for standard input, or links separated by commas."""
+    if value is None or not value.strip():
+        raise LinksMissing("give a file with one link per line: -a links=links.txt (or links, or - for standard input)")
+    if value == "-":
+        return Links("standard input", stdin=stdin or sys.stdin.buffer)
+    path = Path(value).expanduser()
+    try:
+        if path.is_file():
+            links = Links(value, path=path)
+            with path.open("rb"):
+                pass
+        elif path.exists():
+            raise LinksMissing(f"{value} is not a file. Give a file with one link per line")
+        else:
+            texts = tuple(text.strip() for text in value.split(",") if text.strip())
+            if not any(isinstance(line, Link) for line in read_lines(texts)):
+                raise LinksMissing(f"there is no file {value}, and it is not a link either. Check the name")
+            return Links("the command line", texts=texts)
+    except OSError as error:
+        raise LinksMissing(f"{value}: {error.strerror}") from error
+    if next(iter(links), None) is None:
+        raise LinksEmpty(f"{value} has no links: every line is blank or a comment")
+    return links
+
+
+def _decoded(file: BinaryIO) -> Iterator[str]:
+    head = file.peek(4)[:4] if hasattr(file, "peek") else b""
+    wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    yield from codecs.getreader("utf-16" if wide else "utf-8-sig")(file, errors="replace")
+
+
+def read_lines(lines: Iterable[str]) -> Iterator[Link | BadLine]:
+    """Every line that says something, in order, with its number."""
+    for number, raw in enumerate(lines, start=1):
+        line = read_line(number, raw)
+        if line is not None:
+            yield line
+
+
+def read_line(number: int, raw: str) -> Link | BadLine | None:
+    """One line: a link or a bare id, then perhaps a priority, then perhaps a comment. ``None`` for a blank line."""
+    text = _COMMENT.sub("", raw.replace("\x00", "\ufffd")).strip().strip("\ufeff").strip()
+    if not text:
+        return None
+    if "\ufffd" in text:
+        return BadLine(number, text[:_SHOWN], "the line is not UTF-8 text")
+    name, *rest = text.split()
+    priority = 0
+    if rest:
+        match = _PRIORITY.match(rest[0]) if len(rest) == 1 else None
+        if match is None:
+            return BadLine(number, text[:_SHOWN], "more than one thing on the line: one link, then a priority "
+                                                  "(priority=5) or a # comment")  # fmt: skip
+        priority = int(match[1])
+    try:
+        found = recognise(name)
+    except LinkNotRecognised as error:
+        return BadLine(number, text[:_SHOWN], error.detail)
+    return Link(found[0], found[1], number, name, priority)
+
+
+def recognise(text: str) -> tuple[str, str]:
+    """Provider and video id that a link or a bare id names."""
+    for name, provider in sorted(providers().items()):
+        video_id = provider.recognise(text)
+        if video_id is not None:
+            return name, video_id
+    sites = " or ".join(sorted(name.capitalize() for name in providers()))
+    raise LinkNotRecognised(f"not a {sites} link or video id")

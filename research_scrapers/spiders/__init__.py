@@ -1,0 +1,1 @@
+"""The spiders: short declarations over `crawling.spider.ResearchSpider`."""

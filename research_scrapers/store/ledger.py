@@ -1,0 +1,247 @@
+"""The ledger of work: who works on what, how far it got. Six verbs, each one transaction, each fenced.
+
+``claim · heartbeat · commit_page · finish · fail · release``. A sub-job belongs to one owner and attempt until its
+lease ends; whoever comes late with an old attempt gets `LeaseLost` and has written nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from research_scrapers.coverage import Conclusion, Facts
+from research_scrapers.errors import LeaseLost
+from research_scrapers.models import MAIN, Cursor, Kind, Options, Page
+from research_scrapers.store.database import Store
+from research_scrapers.store.pages import Lease, Receipt, commit
+
+LEASE_S = 120.0
+
+
+class Ledger:
+    """The work of one run in one store."""
+
+    def __init__(
+        self, store: Store, run_id: str, owner: str, *, lease_s: float = LEASE_S, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self.run_id = run_id
+        self.owner = owner
+        self._lease_s = lease_s
+        self._clock = clock
+
+    # -- claim, heartbeat, release -------------------------------------------------------------------------------
+
+    def claim(self, kinds: Iterable[Kind], route: str) -> Lease | None:
+        """Take the next sub-job that is free, or whose owner let its lease run out."""
+        now = self._clock()
+        with self._store.writing() as conn:
+            for kind in kinds:
+                for condition in ("status = 'pending' AND coalesce(not_before, 0) <= ?",
+                                  "status = 'in_progress' AND lease_until < ?"):
+                    row = conn.execute(
+                        f"UPDATE sub_jobs SET status = 'in_progress', owner = ?, attempt = attempt + 1,"  # noqa: S608
+                        f" lease_until = ?, not_before = NULL, started_at = coalesce(started_at, ?),"
+                        f" route = coalesce(route, ?) WHERE id = (SELECT id FROM sub_jobs WHERE run_id = ? AND kind = ?"
+                        f" AND {condition} ORDER BY priority DESC, id LIMIT 1) RETURNING *",
+                        (self.owner, now + self._lease_s, _iso(now), route, self.run_id, kind, now),
+                    ).fetchone()
+                    if row is not None:
+                        conn.execute("UPDATE jobs SET status = 'in_progress' WHERE id = ?", (row["job_id"],))
+                        return self._lease(conn, row)
+        return None
+
+    def _lease(self, conn: sqlite3.Connection, row: sqlite3.Row) -> Lease:
+        chains = conn.execute(
+            "SELECT chain, step, token, claimed FROM checkpoints WHERE sub_job_id = ? AND state = 'open'", (row["id"],)
+        ).fetchall()
+        return Lease(
+            id=row["id"], job_id=row["job_id"], run_id=row["run_id"], provider=row["provider"],
+            video_id=row["video_id"], kind=Kind(row["kind"]), priority=row["priority"], owner=row["owner"],
+            attempt=row["attempt"], route=row["route"], session=json.loads(row["session"]),
+            cursors=[Cursor(*chain) for chain in chains], collected=row["top_level"] + row["replies"],
+            pages=row["pages"],
+        )  # fmt: skip
+
+    def begin(self, lease: Lease, cursor: Cursor) -> None:
+        """Write the first cursor of a sub-job that has none yet."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "INSERT OR REPLACE INTO checkpoints"
+                " (sub_job_id, chain, step, token, first_step, first_token, claimed, state)"
+                " VALUES (?1, ?2, ?3, ?4, ?3, ?4, ?5, 'open')",
+                (lease.id, cursor.chain, cursor.step, cursor.token, cursor.claimed),
+            )
+        lease.cursors = [cursor]
+
+    def heartbeat(self) -> int:
+        """Renew every lease of this owner; returns how many it holds."""
+        with self._store.writing() as conn:
+            return conn.execute(
+                "UPDATE sub_jobs SET lease_until = ? WHERE owner = ? AND status = 'in_progress'",
+                (self._clock() + self._lease_s, self.owner),
+            ).rowcount
+
+    def release(self, *, owners: Iterable[str] | None = None) -> int:
+        """Give back what this owner (or dead owners) held, so that it can be claimed at once."""
+        released = 0
+        with self._store.writing() as conn:
+            for owner in [self.owner] if owners is None else owners:
+                released += conn.execute(
+                    "UPDATE sub_jobs SET status = 'pending', owner = NULL, lease_until = NULL"
+                    " WHERE run_id = ? AND owner = ? AND status = 'in_progress'",
+                    (self.run_id, owner),
+                ).rowcount
+        return released
+
+    def owners(self) -> list[str]:
+        """Who holds sub-jobs of this run."""
+        with self._store.explained():
+            rows = self._store.conn.execute(
+                "SELECT DISTINCT owner FROM sub_jobs WHERE run_id = ? AND status = 'in_progress'", (self.run_id,)
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    # -- pages ---------------------------------------------------------------------------------------------------
+
+    def commit_page(self, lease: Lease, page: Page, options: Options, *, quota: int = 0) -> Receipt:
+        """Store a page: records, the chain's next cursor, the chains it found, counters. All of it or nothing."""
+        with self._fenced(lease) as conn:
+            receipt = commit(conn, lease, page, options, quota)
+        lease.session.update(page.session)
+        lease.collected += receipt.added
+        lease.pages += 1
+        return receipt
+
+    # -- chains that go wrong ------------------------------------------------------------------------------------
+
+    def restart_chain(self, lease: Lease, chain: str) -> Cursor | None:
+        """Begin a chain anew because the site forgot its token; ``None`` if that was done once already."""
+        with self._fenced(lease) as conn:
+            row = conn.execute(
+                "UPDATE checkpoints SET step = first_step, token = first_token, state = 'open', stale = 0,"
+                " walk = walk + 1 WHERE sub_job_id = ? AND chain = ? AND walk = 0"
+                " RETURNING chain, step, token, claimed",
+                (lease.id, chain),
+            ).fetchone()
+        return None if row is None else Cursor(*row)
+
+    def fail_chain(self, lease: Lease, chain: str, reason: str, detail: str) -> None:
+        """Give up one reply thread for now; the rest of the sub-job goes on."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE checkpoints SET state = 'failed', reason = ?, detail = ? WHERE sub_job_id = ? AND chain = ?",
+                (reason, detail, lease.id, chain),
+            )
+            conn.execute("UPDATE sub_jobs SET threads_failed = threads_failed + 1 WHERE id = ?", (lease.id,))
+
+    def spend(self, lease: Lease, quota: int) -> None:
+        """Count the quota of a request that brought no page."""
+        with self._fenced(lease) as conn:
+            conn.execute("UPDATE sub_jobs SET quota_used = quota_used + ? WHERE id = ?", (quota, lease.id))
+            conn.execute("UPDATE runs SET quota_used = quota_used + ? WHERE id = ?", (quota, lease.run_id))
+
+    # -- ends ----------------------------------------------------------------------------------------------------
+
+    def facts(self, lease: Lease) -> Facts:
+        """What is known about a sub-job's walk, for `coverage.conclude`."""
+        with self._store.explained():
+            row = self._store.conn.execute("SELECT * FROM sub_jobs WHERE id = ?", (lease.id,)).fetchone()
+            chains = self._store.conn.execute(
+                "SELECT chain, state, reason FROM checkpoints WHERE sub_job_id = ? AND reason IS NOT NULL", (lease.id,)
+            ).fetchall()
+        failures = [chain["reason"] for chain in chains if chain["state"] == "failed"]
+        endings = {(chain["chain"] == MAIN, chain["reason"]) for chain in chains if chain["state"] == "done"}
+        reasons = {reason for _, reason in endings}
+        return Facts(
+            claimed=row["claimed"],
+            collected=row["top_level"] + row["replies"],
+            threads_failed=len(failures),
+            failure=failures[0] if failures else None,
+            limited=bool(row["limited"]),
+            looped="loop" in reasons,
+            grounded=(True, "known_ground") in endings,
+            note=row["note"],
+        )
+
+    def finish(self, lease: Lease, conclusion: Conclusion, *, sort: str) -> None:
+        """End a sub-job well. Only a Newest walk can vouch for an unbroken range."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE sub_jobs SET status = 'success', outcome = ?, reason = ?, detail = ?, retriable = ?,"
+                " contiguous = ?, owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
+                (conclusion.outcome, conclusion.reason, conclusion.detail, conclusion.retriable,
+                 conclusion.contiguous and sort == "newest", _iso(self._clock()), lease.id),
+            )  # fmt: skip
+            self._end_job(conn, lease)
+
+    def fail(self, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
+        """End a sub-job badly, with its reason; what it stored and where it stood is kept."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE sub_jobs SET status = 'failed', outcome = NULL, reason = ?, detail = ?, retriable = ?,"
+                " owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
+                (reason, detail, retriable, _iso(self._clock()), lease.id),
+            )
+            self._end_job(conn, lease)
+
+    def park_all(self, until: float, reason: str) -> int:
+        """Put every waiting sub-job of this run back until a moment."""
+        with self._store.writing() as conn:
+            return conn.execute(
+                "UPDATE sub_jobs SET not_before = ?, reason = ? WHERE run_id = ? AND status = 'pending'",
+                (until, reason, self.run_id),
+            ).rowcount
+
+    def parked_until(self) -> float | None:
+        """The earliest moment at which a parked sub-job may go on, if nothing else is left to do."""
+        with self._store.explained():
+            row = self._store.conn.execute(
+                "SELECT min(coalesce(not_before, 0)) FROM sub_jobs WHERE run_id = ? AND status = 'pending'",
+                (self.run_id,),
+            ).fetchone()
+        return row[0] if row[0] is not None and row[0] > self._clock() else None
+
+    def _end_job(self, conn: sqlite3.Connection, lease: Lease) -> None:
+        conn.execute(
+            "UPDATE jobs SET (status, reason, detail) = (SELECT CASE"
+            "   WHEN sum(status IN ('pending', 'in_progress')) THEN 'in_progress'"
+            "   WHEN sum(status = 'failed') THEN 'failed' ELSE 'success' END, max(reason), max(detail)"
+            " FROM sub_jobs WHERE job_id = ?) WHERE id = ?",
+            (lease.job_id, lease.job_id),
+        )
+
+    def _fenced(self, lease: Lease) -> _Fence:
+        return _Fence(self._store, lease, self._clock() + self._lease_s)
+
+
+class _Fence:
+    """A transaction that begins by proving that the lease is still ours, and renews it."""
+
+    def __init__(self, store: Store, lease: Lease, until: float) -> None:
+        self._transaction = store.writing()
+        self._lease = lease
+        self._until = until
+
+    def __enter__(self) -> sqlite3.Connection:
+        conn = self._transaction.__enter__()
+        renewed = conn.execute(
+            "UPDATE sub_jobs SET lease_until = ? WHERE id = ? AND owner = ? AND attempt = ? AND status = 'in_progress'",
+            (self._until, self._lease.id, self._lease.owner, self._lease.attempt),
+        ).rowcount
+        if not renewed:
+            error = LeaseLost(f"{self._lease.kind} of {self._lease.video_id}, attempt {self._lease.attempt}")
+            self._transaction.__exit__(type(error), error, None)
+            raise error
+        return conn
+
+    def __exit__(self, *failure: object) -> bool | None:
+        return self._transaction.__exit__(*failure)  # type: ignore[arg-type]
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+

@@ -1,0 +1,190 @@
+"""Runs and their jobs: what was asked for, and what became of each line."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from research_scrapers.models import BadLine, Kind, Link, Status
+from research_scrapers.store.database import Store
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution with its config snapshot; the same id is resumed until it is finished."""
+
+    id: str
+    spider: str
+    status: str
+    jobdir: str | None
+    links_digest: str | None
+    config: Mapping[str, Any]
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What came of reading the links."""
+
+    added: int = 0
+    repeated: int = 0
+    invalid: int = 0
+    elsewhere: int = 0
+
+
+def new_run_id(now: datetime) -> str:
+    """For example ``run_20261116_123456_ab12``."""
+    return f"run_{now:%Y%m%d_%H%M%S}_{secrets.token_hex(2)}"
+
+
+class Runs:
+    """The runs and jobs of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def create(self, run_id: str, spider: str, *, config: Mapping[str, Any], jobdir: str | None, links: str) -> Run:
+        with self._store.writing() as conn:
+            conn.execute(
+                "INSERT INTO runs (id, spider, status, jobdir, links, config, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (run_id, spider, Status.IN_PROGRESS, jobdir, links, json.dumps(config, sort_keys=True), _now()),
+            )
+        run = self.find(run_id)
+        assert run is not None
+        return run
+
+    def find(self, run_id: str) -> Run | None:
+        return self._one("SELECT * FROM runs WHERE id = ?", run_id)
+
+    def of_jobdir(self, jobdir: str, spider: str) -> Run | None:
+        """The run that a JOBDIR names, for when the note in the folder is gone."""
+        return self._one("SELECT * FROM runs WHERE jobdir = ? AND spider = ? ORDER BY created_at DESC", jobdir, spider)
+
+    def latest(self) -> Run | None:
+        return self._one("SELECT * FROM runs ORDER BY created_at DESC, rowid DESC LIMIT 1")
+
+    def _one(self, query: str, *values: object) -> Run | None:
+        with self._store.explained():
+            row = self._store.conn.execute(query, values).fetchone()
+        if row is None:
+            return None
+        return Run(
+            id=row["id"],
+            spider=row["spider"],
+            status=row["status"],
+            jobdir=row["jobdir"],
+            links_digest=row["links_digest"],
+            config=json.loads(row["config"]),
+            created_at=row["created_at"],
+        )
+
+    def take_in(
+        self, run_id: str, lines: Iterable[Link | BadLine], *, provider: str, kinds: Iterable[Kind], spider: str
+    ) -> Intake:
+        """Make jobs of the lines, a thousand at a time. A line that is known already changes nothing, so that it
+        can be done again after a crash or with a longer file."""
+        kinds = tuple(kinds)
+        added = repeated = invalid = elsewhere = 0
+        lines = iter(lines)
+        while batch := list(islice(lines, _BATCH)):
+            with self._store.writing() as conn:
+                for line in batch:
+                    if isinstance(line, BadLine):
+                        conn.execute(
+                            "INSERT OR IGNORE INTO jobs (run_id, link, line, status, reason) VALUES (?, ?, ?, ?, ?)",
+                            (run_id, line.text, line.line, Status.INVALID, line.reason),
+                        )
+                        invalid += 1
+                        continue
+                    mine = line.provider == provider
+                    status, reason = (Status.PENDING, None)
+                    if not mine:
+                        status, reason = Status.CANCELLED, f"a {line.provider} link: {spider} does not work on it"
+                    inserted = conn.execute(
+                        "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, reason)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                        (run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason),
+                    )
+                    if not inserted.rowcount:
+                        repeated += 1
+                    elif not mine:
+                        elsewhere += 1
+                    else:
+                        added += 1
+                        conn.executemany(
+                            "INSERT INTO sub_jobs (job_id, run_id, provider, video_id, kind, priority, status)"
+                            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                            [
+                                (inserted.lastrowid, run_id, provider, line.video_id, kind, line.priority,
+                                 Status.PENDING)
+                                for kind in kinds
+                            ],
+                        )
+        return Intake(added, repeated, invalid, elsewhere)
+
+    def links_taken_in(self, run_id: str, digest: str) -> None:
+        """Remember that every line of these links has its job."""
+        with self._store.writing() as conn:
+            conn.execute("UPDATE runs SET links_digest = ? WHERE id = ?", (digest, run_id))
+
+    def reopen(self, run_id: str) -> int:
+        """Make ready what an earlier session of this run could not finish for a passing reason: failed sub-jobs,
+        and the failed threads of partial ones. Returns how many sub-jobs that is."""
+        with self._store.writing() as conn:
+            conn.execute(
+                "UPDATE checkpoints SET state = 'open', reason = NULL, detail = NULL, stale = 0 WHERE state = 'failed'"
+                " AND sub_job_id IN (SELECT id FROM sub_jobs WHERE run_id = ? AND retriable = 1"
+                "                    AND status IN ('success', 'failed'))",
+                (run_id,),
+            )
+            reopened = conn.execute(
+                "UPDATE sub_jobs SET status = 'pending', outcome = NULL, reason = NULL, detail = NULL, retriable = 0,"
+                " threads_failed = 0, owner = NULL, lease_until = NULL, finished_at = NULL"
+                " WHERE run_id = ? AND retriable = 1 AND status IN ('success', 'failed')",
+                (run_id,),
+            ).rowcount
+            if reopened:
+                conn.execute(
+                    "UPDATE jobs SET status = 'pending', reason = NULL, detail = NULL WHERE run_id = ? AND id IN"
+                    " (SELECT job_id FROM sub_jobs WHERE run_id = ? AND status = 'pending')",
+                    (run_id, run_id),
+                )
+            conn.execute("UPDATE runs SET status = ?, reason = NULL WHERE id = ?", (Status.IN_PROGRESS, run_id))
+        return reopened
+
+    def close(self, run_id: str, reason: str | None) -> int:
+        """Write down how this session of the run ended: finished, or stopped for a reason. Returns what is left."""
+        with self._store.writing() as conn:
+            left: int = conn.execute(
+                "SELECT count(*) FROM sub_jobs WHERE run_id = ? AND status IN ('pending', 'in_progress')", (run_id,)
+            ).fetchone()[0]
+            status = Status.SUCCESS if not left else Status.CANCELLED
+            conn.execute(
+                "UPDATE runs SET status = ?, reason = ?, finished_at = ? WHERE id = ?",
+                (status, reason if left else None, _now(), run_id),
+            )
+        return left
+
+    def counts(self, run_id: str) -> dict[str, int]:
+        """How many sub-jobs stand where: ``pending``, ``in_progress``, and ``complete``, ``empty``, ``partial``,
+        ``failed``; and how many lines are ``invalid`` or ``cancelled``."""
+        with self._store.explained():
+            rows = self._store.conn.execute(
+                "SELECT coalesce(outcome, status), count(*) FROM sub_jobs WHERE run_id = ? GROUP BY 1", (run_id,)
+            ).fetchall()
+            lines = self._store.conn.execute(
+                "SELECT status, count(*) FROM jobs WHERE run_id = ? AND status IN ('invalid', 'cancelled') GROUP BY 1",
+                (run_id,),
+            ).fetchall()
+        return {**dict(map(tuple, rows)), **dict(map(tuple, lines))}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,211 @@
+"""The tables, as migrations: each is applied once, in one transaction with the record that it was applied."""
+
+from __future__ import annotations
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+migrations = Migrations("research_scrapers")
+
+_LEDGER = """
+CREATE TABLE runs (
+    id           TEXT PRIMARY KEY,
+    spider       TEXT NOT NULL,
+    status       TEXT NOT NULL,           -- in_progress | success | failed | cancelled
+    reason       TEXT,                    -- why it stopped, when it did not finish
+    jobdir       TEXT,                    -- the JOBDIR that names this run, if one does
+    links        TEXT,                    -- where the links came from
+    links_digest TEXT,                    -- of the links once all of them are in `jobs`
+    config       TEXT NOT NULL,           -- JSON snapshot, without secrets
+    created_at   TEXT NOT NULL,
+    finished_at  TEXT,
+    quota_used   INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX runs_by_jobdir ON runs (jobdir);
+
+CREATE TABLE jobs (
+    id        INTEGER PRIMARY KEY,
+    run_id    TEXT NOT NULL REFERENCES runs (id),
+    provider  TEXT,
+    video_id  TEXT,
+    link      TEXT NOT NULL,
+    line      INTEGER NOT NULL,
+    priority  INTEGER NOT NULL DEFAULT 0,
+    status    TEXT NOT NULL,              -- pending | in_progress | success | failed | cancelled | invalid
+    reason    TEXT,
+    detail    TEXT,
+    UNIQUE (run_id, provider, video_id)
+);
+CREATE UNIQUE INDEX jobs_invalid ON jobs (run_id, line, link) WHERE status = 'invalid';
+
+CREATE TABLE sub_jobs (
+    id             INTEGER PRIMARY KEY,
+    job_id         INTEGER NOT NULL REFERENCES jobs (id),
+    run_id         TEXT NOT NULL REFERENCES runs (id),
+    provider       TEXT NOT NULL,
+    video_id       TEXT NOT NULL,
+    kind           TEXT NOT NULL,         -- metadata | transcript | comments | danmaku
+    priority       INTEGER NOT NULL DEFAULT 0,
+    status         TEXT NOT NULL,         -- pending | in_progress | success | failed | cancelled
+    outcome        TEXT,                  -- of a success: complete | empty | partial
+    reason         TEXT,
+    detail         TEXT,
+    retriable      INTEGER NOT NULL DEFAULT 0,
+    owner          TEXT,
+    attempt        INTEGER NOT NULL DEFAULT 0,
+    lease_until    REAL,
+    not_before     REAL,
+    route          TEXT,
+    session        TEXT NOT NULL DEFAULT '{}',
+    pages          INTEGER NOT NULL DEFAULT 0,
+    claimed        INTEGER,               -- what the site says there is
+    claimed_exact  INTEGER,
+    top_level      INTEGER NOT NULL DEFAULT 0,
+    replies        INTEGER NOT NULL DEFAULT 0,
+    threads_found  INTEGER NOT NULL DEFAULT 0,
+    threads_done   INTEGER NOT NULL DEFAULT 0,
+    threads_failed INTEGER NOT NULL DEFAULT 0,
+    quota_used     INTEGER NOT NULL DEFAULT 0,
+    note           TEXT,
+    limited        INTEGER NOT NULL DEFAULT 0,  -- 1: a limit that the person set cut something off
+    contiguous     INTEGER NOT NULL DEFAULT 0,  -- 1: from its newest record down, nothing is missing
+    started_at     TEXT,
+    finished_at    TEXT,
+    UNIQUE (job_id, kind)
+);
+CREATE INDEX sub_jobs_to_claim ON sub_jobs (run_id, kind, status, priority DESC, id);
+CREATE INDEX sub_jobs_of_video ON sub_jobs (provider, video_id, kind);
+
+CREATE TABLE checkpoints (
+    sub_job_id INTEGER NOT NULL REFERENCES sub_jobs (id),
+    chain      TEXT NOT NULL,             -- '' is the main chain, else the root id of a reply thread
+    step       TEXT NOT NULL,
+    token      TEXT NOT NULL,
+    first_step TEXT NOT NULL,             -- where the chain began, for when the site forgets its token
+    first_token TEXT NOT NULL,
+    claimed    INTEGER,
+    state      TEXT NOT NULL,             -- open | done | failed
+    pages      INTEGER NOT NULL DEFAULT 0,
+    records    INTEGER NOT NULL DEFAULT 0,
+    stale      INTEGER NOT NULL DEFAULT 0,  -- pages in a row that brought nothing new
+    walk       INTEGER NOT NULL DEFAULT 0,  -- how often the chain was begun anew
+    reason     TEXT,
+    detail     TEXT,
+    PRIMARY KEY (sub_job_id, chain)
+) WITHOUT ROWID;
+
+CREATE TABLE artifacts (
+    id         INTEGER PRIMARY KEY,
+    run_id     TEXT NOT NULL REFERENCES runs (id),
+    sub_job_id INTEGER REFERENCES sub_jobs (id),
+    kind       TEXT NOT NULL,             -- comments | raw_body
+    location   TEXT NOT NULL,
+    checksum   TEXT NOT NULL,
+    version    INTEGER NOT NULL,
+    size       INTEGER NOT NULL,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX artifacts_of_sub_job ON artifacts (sub_job_id);
+"""
+
+_RECORDS = """
+CREATE TABLE videos (
+    provider      TEXT NOT NULL,
+    video_id      TEXT NOT NULL,
+    title         TEXT,
+    channel_id    TEXT,
+    channel_name  TEXT,
+    published_at  TEXT,
+    duration_s    INTEGER,
+    view_count    INTEGER,
+    like_count    INTEGER,
+    comment_count INTEGER,
+    language      TEXT,
+    parts         INTEGER,
+    fetched_at    TEXT NOT NULL,
+    extras        TEXT NOT NULL DEFAULT '{}',
+    PRIMARY KEY (provider, video_id)
+);
+
+CREATE TABLE comments (
+    id                 INTEGER PRIMARY KEY,
+    provider           TEXT NOT NULL,
+    video_id           TEXT NOT NULL,
+    comment_id         TEXT NOT NULL,
+    parent_id          TEXT,
+    root_id            TEXT NOT NULL,
+    depth              INTEGER NOT NULL,
+    text               TEXT NOT NULL,
+    author_id          TEXT,
+    author_name        TEXT,
+    author_is_uploader INTEGER NOT NULL,
+    like_count         INTEGER,
+    reply_count        INTEGER,
+    published_text     TEXT,
+    published_after    TEXT,
+    published_before   TEXT,
+    is_pinned          INTEGER NOT NULL,
+    is_hearted         INTEGER NOT NULL,
+    is_edited          INTEGER NOT NULL,
+    paid_amount        TEXT,
+    pictures           TEXT NOT NULL,
+    position           INTEGER,
+    content_hash       TEXT NOT NULL,
+    fetched_at         TEXT NOT NULL,
+    extras             TEXT NOT NULL DEFAULT '{}',
+    UNIQUE (provider, video_id, comment_id)
+);
+
+CREATE TABLE comment_revisions (
+    id           INTEGER PRIMARY KEY,
+    comment      INTEGER NOT NULL REFERENCES comments (id),
+    text         TEXT NOT NULL,
+    content_hash TEXT NOT NULL,
+    fetched_at   TEXT NOT NULL,           -- when this wording was read
+    replaced_at  TEXT NOT NULL            -- when another wording was read
+);
+CREATE INDEX comment_revisions_of ON comment_revisions (comment);
+
+-- Which sub-job saw which comment: coverage, loop detection, incremental runs and feeds are read from it.
+CREATE TABLE sightings (
+    sub_job_id INTEGER NOT NULL REFERENCES sub_jobs (id),
+    comment    INTEGER NOT NULL REFERENCES comments (id),
+    walk       INTEGER NOT NULL,
+    PRIMARY KEY (sub_job_id, comment)
+) WITHOUT ROWID;
+
+CREATE VIEW coverage AS
+SELECT s.run_id, s.provider, s.video_id, v.title, s.kind, s.status, s.outcome, s.reason, s.detail, s.note, s.route,
+       s.claimed, s.claimed_exact, s.top_level, s.replies, s.top_level + s.replies AS collected,
+       max(s.claimed - s.top_level - s.replies, 0) AS gap,
+       s.threads_found, s.threads_done, s.threads_failed, s.pages, s.quota_used, s.attempt, s.finished_at
+FROM sub_jobs s LEFT JOIN videos v ON v.provider = s.provider AND v.video_id = s.video_id;
+"""
+
+
+def _run_script(db: Database, script: str) -> None:
+    # Statement by statement: executescript would commit the migration's own transaction first.
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if line.split("--")[0].rstrip().endswith(";"):
+            db.execute(statement)
+            statement = ""
+
+
+@migrations()
+def m0001_ledger(db: Database) -> None:
+    """Runs, jobs, sub-jobs, checkpoints, artifacts."""
+    _run_script(db, _LEDGER)
+
+
+@migrations()
+def m0002_records(db: Database) -> None:
+    """Videos, comments with revisions and sightings, the full-text index."""
+    _run_script(db, _RECORDS)
+    db.table("comments").enable_fts(["text", "author_name"], create_triggers=True)
+
+
+def known_migrations() -> set[str]:
+    """The names of every migration that this version has."""
+    return {migration.name for migration in migrations.pending(Database(memory=True))}
