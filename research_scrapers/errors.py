@@ -8,6 +8,7 @@ ResearchError
 ├── LeaseLost                  another worker owns the sub-job now: write nothing
 ├── RunError                   the run cannot go on, though its links are fine
 │     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · QuotaExhausted (6) · SiteBlocked (7)
+│     CertificateRefused (8) · NothingReached (9)
 └── SourceError                what a site answered; carries provider and url
     ├── NothingThere           EMPTY    CommentsDisabled · NoCommentSection
     ├── Gone                   GIVE_UP  VideoUnavailable · VideoPrivate
@@ -32,7 +33,7 @@ class ResearchError(Exception):
     def __init__(self, detail: str = "") -> None:
         self.detail = detail
         meaning = " ".join((type(self).__doc__ or type(self).__name__).split()).rstrip(".")
-        super().__init__(f"{meaning}: {detail}" if detail else meaning)
+        super().__init__(f"{meaning}: {detail.rstrip('. ')}" if detail else meaning)
 
     @property
     def reason(self) -> str:
@@ -138,6 +139,18 @@ class SiteBlocked(RunError):
     """The site keeps refusing this address."""
 
     exit_code = 7
+
+
+class CertificateRefused(RunError):
+    """The server's certificate is not trusted."""
+
+    exit_code = 8
+
+
+class NothingReached(RunError):
+    """Not one video could be reached."""
+
+    exit_code = 9
 
 
 class SourceError(ResearchError):

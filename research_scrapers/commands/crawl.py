@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import difflib
+import logging
 import sys
 from typing import Any
 
@@ -14,6 +15,8 @@ from scrapy.exceptions import UsageError
 from research_scrapers.errors import ResearchError
 
 INTERRUPTED = 130
+_NOISE = ("scrapy.addons", "scrapy.crawler", "scrapy.middleware", "scrapy.core.engine", "scrapy.extensions", "scrapy.utils")
+"""Scrapy's lists of what it loaded. `-L DEBUG` shows them."""
 
 
 class Command(ScrapyCrawl):
@@ -36,6 +39,9 @@ class Command(ScrapyCrawl):
             nearest = difflib.get_close_matches(args[0], names, n=1)
             hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(sorted(names))}"
             raise UsageError(f"no spider is called {args[0]}. {hint}", print_help=False)
+        if process.settings.get("LOG_LEVEL") != "DEBUG":
+            for noise in _NOISE:  # here, because Scrapy has just set up its logging
+                logging.getLogger(noise).setLevel(logging.WARNING)
         crawler = self._create_crawler(args[0])
         task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
         process.start()

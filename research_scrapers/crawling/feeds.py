@@ -121,7 +121,14 @@ class JsonLinesFeed(Feed):
 
     def _write(self, comment: Comment) -> None:
         line = {name: "comment" if name == "type" else getattr(comment, name) for name in self._columns}
-        self.file.write(msgspec.json.encode(line) + b"\n")
+        self.file.write(_one_line(msgspec.json.encode(line)) + b"\n")
+
+
+def _one_line(encoded: bytes) -> bytes:
+    """Escape what Unicode calls line ends: many programs that read lines would break a record at them."""
+    for raw, escaped in ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"), (b"\xc2\x85", b"\\u0085")):
+        encoded = encoded.replace(raw, escaped)
+    return encoded
 
 
 class CsvFeed(Feed):

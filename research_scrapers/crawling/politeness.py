@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from research_scrapers.crawling.gate import Gate
     from research_scrapers.crawling.spider import ResearchSpider
 
-TOO_MANY_REQUESTS = 429
+SLOW_DOWN = (429, 503)
 
 
 class Stopping(IgnoreRequest):
@@ -67,11 +68,19 @@ class GateMiddleware:
 class SteadyThrottle(AutoThrottle):
     """AutoThrottle, except that errors only ever slow it down.
 
-    A refusal is small and fast, so its latency would speed up a crawler that is being told to slow down.
+    A refusal is small and fast, so its latency would speed up a crawler that is being told to slow down. The gate
+    obeys the refusal itself; here the pace afterwards is halved, once for all the refusals that come together.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._slowed: dict[int, float] = {}
+
     def _adjust_delay(self, slot: Slot, latency: float, response: Response) -> None:
-        if response.status == TOO_MANY_REQUESTS or response.status >= 500:
-            slot.delay = min(max(slot.delay * 2, 0.5), self.maxdelay)
+        if response.status in SLOW_DOWN:
+            now = monotonic()
+            if now - self._slowed.get(id(slot), 0.0) > max(slot.delay, 1.0):
+                self._slowed[id(slot)] = now
+                slot.delay = min(max(slot.delay * 2, 0.1), self.maxdelay)
         elif response.status == 200:
             super()._adjust_delay(slot, latency, response)

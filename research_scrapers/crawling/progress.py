@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _EVERY_S = 5.0
-_NOISE = ("scrapy.addons", "scrapy.crawler", "scrapy.middleware", "scrapy.core.engine", "scrapy.extensions", "scrapy.utils")
 
 
 class Progress:
@@ -30,9 +29,6 @@ class Progress:
         self._crawler = crawler
         self._spider: ResearchSpider = crawler.spider  # type: ignore[assignment]
         self._task: asyncio.Task[None] | None = None
-        for name in _NOISE:  # Scrapy's own start-up lists; -L DEBUG shows them again
-            if logging.getLogger().getEffectiveLevel() > logging.DEBUG:
-                logging.getLogger(name).setLevel(logging.WARNING)
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
 

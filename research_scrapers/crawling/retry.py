@@ -21,7 +21,15 @@ from scrapy.exceptions import (
     ResponseDataLossError,
 )
 
-from research_scrapers.errors import Blocked, ConnectionLost, PartialResponse, SourceError, Timeout, Transient
+from research_scrapers.errors import (
+    Blocked,
+    CertificateRefused,
+    ConnectionLost,
+    PartialResponse,
+    SourceError,
+    Timeout,
+    Transient,
+)
 from research_scrapers.models import Answer
 from research_scrapers.verdicts import RetryPolicy, Verdict, verdict
 
@@ -46,8 +54,13 @@ def answer_of(response: Response) -> Answer:
     return Answer(response.url, response.status, response.body, headers)
 
 
-def failure_of(exception: BaseException) -> SourceError | None:
+def failure_of(exception: BaseException) -> SourceError | CertificateRefused | None:
     """The leaf that a transport failure stands for, if it is one."""
+    if "certificate" in str(exception):
+        return CertificateRefused(
+            "the connection is not safe, so nothing was sent. If a proxy of yours opens TLS, name its certificate with "
+            "SSL_CERT_FILE"
+        )
     if isinstance(exception, DownloadTimeoutError | TimeoutError):
         return Timeout(str(exception) or "the connection timed out")
     if isinstance(exception, ResponseDataLossError):
@@ -128,7 +141,7 @@ class RetryMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         failure = failure_of(exception)
-        if failure is None:
+        if not isinstance(failure, SourceError):
             return None
         self._count(failure)
         return self._spider.retrier.again(request, failure)

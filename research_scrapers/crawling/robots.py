@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from protego import Protego
 from scrapy.exceptions import IgnoreRequest
 
-from research_scrapers.errors import RobotsRefused, RobotsUnknown
+from research_scrapers.crawling.retry import failure_of
+from research_scrapers.errors import RobotsRefused, RobotsUnknown, RunError
 
 if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
@@ -46,6 +47,9 @@ async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
     except IgnoreRequest:
         raise
     except Exception as error:
+        failure = failure_of(error)
+        if isinstance(failure, RunError):
+            raise failure from error
         raise RobotsUnknown(f"{url}: {error}. Check the network (and HTTPS_PROXY), then run again") from error
     if response.status == _OK:
         return Protego.parse(response.body.decode("utf-8", "replace"))

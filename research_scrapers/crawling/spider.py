@@ -25,6 +25,7 @@ from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import (
     LayoutChanged,
     LeaseLost,
+    NothingReached,
     QuotaExhausted,
     ResearchError,
     SiteBlocked,
@@ -77,6 +78,7 @@ class ResearchSpider(Spider):
         self._room = asyncio.Event()
         self._stopping = False
         self._left = 0
+        self._begun = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -105,6 +107,7 @@ class ResearchSpider(Spider):
             self._open()
             if self.config.obey_robots:
                 await preflight(self, self.route.probes(), self.config.robots_agent)
+            self._begun = True
             heartbeat = asyncio.create_task(self._heartbeat())
             async for request in self._feed():
                 yield request
@@ -323,6 +326,8 @@ class ResearchSpider(Spider):
         elif decided is Verdict.RESTART and (restarted := self.ledger.restart_chain(lease, cursor.chain)) is not None:
             self.logger.info("%s: %s; beginning that chain anew", lease.video_id, failure)
             walk.add([restarted])
+        elif cursor.chain != MAIN and self.failure:
+            pass  # the run is stopping for what hit this thread: it stays open for the next session
         elif cursor.chain != MAIN:
             self.logger.warning("%s: reply thread %s is left out: %s", lease.video_id, cursor.chain, failure)
             self.ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail)
@@ -381,14 +386,22 @@ class ResearchSpider(Spider):
                 failure.reason if failure else "interrupted",
                 park_until=datetime.fromisoformat(until).timestamp() if until else None,
             )
-            requests = self.crawler.stats.get_value("downloader/request_count", 0) if self.crawler.stats else 0
-            if session.resumed and not requests:
-                self.logger.info("nothing was left to do: 0 requests, 0 new rows")
-            conn = session.store.conn
-            self.logger.info(
-                "%s\n\n%s\n", summary(conn, session.run.id), coverage_table(conn, session.run.id, _LISTED)
-            )
+            self._tell(session)
         except StoreError as error:
             self.failure = failure or error
         finally:
             session.close()
+
+    def _tell(self, session: Session) -> None:
+        assert self.crawler.stats is not None
+        requests = self.crawler.stats.get_value("downloader/request_count", 0)
+        counts = session.runs.counts(session.run.id)
+        conn, run_id = session.store.conn, session.run.id
+        if session.resumed and not requests and not self.failure:
+            self.logger.info("nothing was left to do: 0 requests, 0 new rows")
+        elif not self._begun:
+            return
+        self.logger.info("%s\n\n%s\n", summary(conn, run_id), coverage_table(conn, run_id, _LISTED))
+        if not self.failure and not session.runs.reached(run_id) and counts.get("failed"):
+            self.failure = NothingReached("every video failed for a passing reason: check the network (and "
+                                          "HTTPS_PROXY), then run the same command again")  # fmt: skip

@@ -45,11 +45,15 @@ def summary(conn: sqlite3.Connection, run_id: str) -> str:
 
 
 def coverage_table(conn: sqlite3.Connection, run_id: str, most: int | None = None) -> str:
-    """A line per video: what the site claims, what is held, and why they differ. The odd ones come first."""
-    total = conn.execute("SELECT count(*) FROM sub_jobs WHERE run_id = ?", (run_id,)).fetchone()[0]
+    """A line per video: what the site claims, what is held, and why they differ. The odd ones come first. With
+    ``most``, only so many, and only such as have been begun."""
+    begun = "run_id = ?" if most is None else "run_id = ? AND (status <> 'pending' OR pages)"
+    total = conn.execute(f"SELECT count(*) FROM coverage WHERE {begun}", (run_id,)).fetchone()[0]  # noqa: S608
+    if not total:
+        return "no video has been begun"
     rows = conn.execute(
-        "SELECT * FROM coverage WHERE run_id = ? ORDER BY status = 'success', coalesce(outcome, '') = 'complete',"
-        " outcome, video_id LIMIT ?",
+        f"SELECT * FROM coverage WHERE {begun} ORDER BY status = 'success',"  # noqa: S608
+        " coalesce(outcome, '') = 'complete', outcome, video_id LIMIT ?",
         (run_id, -1 if most is None else most),
     )
     table = "\n".join(_aligned([_COLUMNS, *(_coverage_row(row) for row in rows)]))

@@ -140,10 +140,10 @@ class Runs:
         with self._store.writing() as conn:
             conn.execute(
                 "UPDATE checkpoints SET state = 'open', reason = NULL, detail = NULL, stale = 0 WHERE state = 'failed'"
-                " AND sub_job_id IN (SELECT id FROM sub_jobs WHERE run_id = ? AND retriable = 1"
-                "                    AND status IN ('success', 'failed'))",
+                " AND sub_job_id IN (SELECT id FROM sub_jobs WHERE run_id = ? AND (retriable = 1 OR status = 'pending'))",
                 (run_id,),
             )
+            conn.execute("UPDATE sub_jobs SET threads_failed = 0 WHERE run_id = ? AND status = 'pending'", (run_id,))
             reopened = conn.execute(
                 "UPDATE sub_jobs SET status = 'pending', outcome = NULL, reason = NULL, detail = NULL, retriable = 0,"
                 " threads_failed = 0, owner = NULL, lease_until = NULL, finished_at = NULL"
@@ -171,6 +171,14 @@ class Runs:
                 (status, reason if left else None, _now(), run_id),
             )
         return left
+
+    def reached(self, run_id: str) -> bool:
+        """Whether any video of the run ended otherwise than by a passing failure."""
+        with self._store.explained():
+            return self._store.conn.execute(
+                "SELECT 1 FROM sub_jobs WHERE run_id = ? AND NOT (status = 'failed' AND retriable = 1) LIMIT 1",
+                (run_id,),
+            ).fetchone() is not None  # fmt: skip
 
     def counts(self, run_id: str) -> dict[str, int]:
         """How many sub-jobs stand where: ``pending``, ``in_progress``, and ``complete``, ``empty``, ``partial``,

@@ -1,0 +1,99 @@
+"""Every request that YouTube is asked, as a plain description. No key, cookie or User-Agent is written here."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from research_scrapers.models import Ask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SITE = "https://www.youtube.com"
+NEXT = f"{SITE}/youtubei/v1/next?prettyPrint=false"
+API = "https://www.googleapis.com/youtube/v3"
+
+CLIENT_NUMBER = "1"
+CLIENT_VERSION = "2.20260708.00.00"
+"""What to claim to be when no watch page has told us the site's present version."""
+
+VIDEO_PARTS = "snippet,contentDetails,statistics,status,liveStreamingDetails"
+
+
+def watch_page(video_id: str, language: str = "en") -> Ask:
+    """The page of a video. ``bpctr`` and ``has_verified`` skip the «are you sure?» page before sensitive videos."""
+    query = urlencode({"v": video_id, "hl": language, "bpctr": "9999999999", "has_verified": "1"})
+    return Ask(f"{SITE}/watch?{query}", headers={"Accept-Language": language})
+
+
+def next_by_video(video_id: str, session: Mapping[str, str], language: str = "en") -> Ask:
+    """The watch-next data of a video, which the watch page normally brings along."""
+    return _innertube(NEXT, {"videoId": video_id}, video_id, session, language)
+
+
+def next_by_token(token: str, video_id: str, session: Mapping[str, str], language: str = "en") -> Ask:
+    """One page of comments or replies."""
+    return _innertube(NEXT, {"continuation": token}, video_id, session, language)
+
+
+def _innertube(url: str, payload: dict[str, Any], video_id: str, session: Mapping[str, str], language: str) -> Ask:
+    version = session.get("client_version") or CLIENT_VERSION
+    visitor = session.get("visitor_data")
+    client = {
+        "hl": language,
+        "gl": "US",
+        "clientName": "WEB",
+        "clientVersion": version,
+        "originalUrl": SITE,
+        "platform": "DESKTOP",
+        "utcOffsetMinutes": 0,
+    }
+    headers = {
+        "Content-Type": "application/json",
+        "Accept-Language": language,
+        "Origin": SITE,
+        "Referer": f"{SITE}/watch?v={video_id}",
+        "X-YouTube-Client-Name": CLIENT_NUMBER,
+        "X-YouTube-Client-Version": version,
+    }
+    if visitor:
+        client["visitorData"] = visitor
+        headers["X-Goog-Visitor-Id"] = visitor
+    context = {
+        "client": client,
+        "request": {"internalExperimentFlags": [], "useSsl": True},
+        "user": {"lockedSafetyMode": False},
+    }
+    body = json.dumps({"context": context, **payload}, separators=(",", ":")).encode()
+    return Ask(url, "POST", headers, body)
+
+
+def api_video(video_id: str) -> Ask:
+    """Data API: the video's own facts, with the comment count that it claims."""
+    return _official("videos", {"part": VIDEO_PARTS, "id": video_id})
+
+
+def api_threads(video_id: str, page_token: str, sort: str) -> Ask:
+    """Data API: a page of threads with up to five of their replies each."""
+    query = {
+        "part": "id,snippet,replies",
+        "videoId": video_id,
+        "maxResults": "100",
+        "order": "time" if sort == "newest" else "relevance",
+        "textFormat": "plainText",
+    }
+    return _official("commentThreads", query, page_token)
+
+
+def api_replies(parent_id: str, page_token: str) -> Ask:
+    """Data API: a page of all replies of a thread."""
+    query = {"part": "id,snippet", "parentId": parent_id, "maxResults": "100", "textFormat": "plainText"}
+    return _official("comments", query, page_token)
+
+
+def _official(resource: str, query: dict[str, str], page_token: str = "") -> Ask:
+    if page_token:
+        query["pageToken"] = page_token
+    return Ask(f"{API}/{resource}?{urlencode(query)}", headers={"Accept": "application/json"}, official=True, quota=1)

@@ -1,0 +1,106 @@
+"""Start the replica as its own process and talk to it: for tests with foreign clients, the demo
+and benchmarks, where client and server must not share an interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import ProxyHandler, Request, build_opener
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+# The control address is on loopback: a proxy set for the outside world must not be used.
+_OPENER = build_opener(ProxyHandler({}))
+
+
+class ReplicaProcess:
+    """`with ReplicaProcess("--demo") as replica: …`; `spec` lists videos for World.add."""
+
+    def __init__(self, *options: str, spec: list[dict[str, Any]] | None = None) -> None:
+        self._options = [*options, *(["--spec", json.dumps(spec)] if spec is not None else [])]
+        self.origin = self.proxy = self.ca_file = ""
+        self.videos: list[str] = []
+
+    def __enter__(self) -> ReplicaProcess:
+        self._folder = tempfile.TemporaryDirectory(prefix="replica-")
+        ca_file = str(Path(self._folder.name, "ca.pem"))
+        command = [sys.executable, "-m", "research_scrapers.replica", "--exit-with-parent"]
+        self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
+            [*command, "--ca-file", ca_file, *self._options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._stop()
+            raise RuntimeError("the replica did not start")
+        ready = json.loads(line)
+        self.origin, self.proxy, self.ca_file = ready["origin"], ready["proxy"], ready["ca_file"]
+        self.videos = ready["videos"]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._folder.cleanup()
+
+    def environment(self) -> dict[str, str]:
+        """For a client that knows nothing of the replica: everything through the proxy."""
+        proxies = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "HTTP_PROXY"), self.proxy)
+        trust = dict.fromkeys(("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), self.ca_file)
+        kept = {k: v for k, v in os.environ.items() if k.lower() != "no_proxy"}
+        return {**kept, **proxies, **trust}
+
+    def _call(self, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self.origin}/_replica/{path}", data)  # noqa: S310 - always our own http address
+        with _OPENER.open(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def truth(self, video: str, texts: bool = True) -> dict[str, Any]:
+        """state, expected, claimed, parents {id: parent or None}, texts {id: text}, unobtainable"""
+        found: dict[str, Any] = self._call(f"truth?video={video}&texts={int(texts)}")[video]
+        return found
+
+    def counters(self, log: bool = False) -> dict[str, Any]:
+        found: dict[str, Any] = self._call(f"counters?log={int(log)}")
+        return found
+
+    def faults(self, *rules: dict[str, Any]) -> None:
+        """Replace the rules in force."""
+        self._call("faults", {"rules": rules})
+
+    def latency(self, seconds: float) -> None:
+        self._call("latency", {"seconds": seconds})
+
+    def mutate(self, video: str, op: str, **settings: Any) -> list[str]:
+        ids: list[str] = self._call("mutate", {"video": video, "op": op, **settings})["ids"]
+        return ids
+
+    def reset(self) -> None:
+        """Counters, faults and quota as at the start; the world stays as it is."""
+        self._call("reset", {})

@@ -1,0 +1,81 @@
+"""Kill -9 at random moments, the same command again each time: nothing lost, nothing twice, little fetched again."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+
+KILLS = 50
+VIDEOS = 20
+CAP = 16
+READ_NOT_STORED = 4
+"""Answers that have left the network but are not stored yet count as in flight too."""
+
+
+def test_fifty_kills_lose_nothing_and_store_nothing_twice(replica, workplace):
+    yt = replica("--videos", str(VIDEOS), "--comments", "150-400", "--latency-ms", "250")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    chance = random.Random(2)
+    kills = repeats_allowed = 0
+    for _ in range(400):
+        before = _requests(yt), _pages(work)
+        process = subprocess.Popen(
+            work.command(), env=work.environment, cwd=work.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        if kills < KILLS:
+            _wait_until_working(process, yt, before[0])
+            time.sleep(chance.uniform(0.0, 0.4))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            time.sleep(0.3)  # what was on its way when it died must have reached the replica's counters
+            in_flight = (_requests(yt) - before[0]) - (_pages(work) - before[1])
+            assert 0 <= in_flight <= CAP + READ_NOT_STORED
+            repeats_allowed += in_flight
+            kills += 1
+            assert _unfinished(work), "the run ended before all kills were done: make it longer"
+        else:
+            assert process.wait(timeout=120) == 0
+            break
+
+    assert kills == KILLS
+    truth = {comment for video in yt.videos for comment in yt.truth(video)["parents"]}
+    stored = work.ids()
+    assert len(stored) == len(set(stored))
+    assert set(stored) == truth
+    lines = [json.loads(line)["comment_id"] for line in work.feed.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == len(set(lines))
+    assert set(lines) == truth
+    assert work.query("SELECT DISTINCT status, outcome FROM sub_jobs") == [("success", "complete")]
+    assert work.query("PRAGMA integrity_check") == [("ok",)]
+    repeats = _requests(yt) - _pages(work)
+    assert repeats <= repeats_allowed
+    counters = yt.counters()
+    assert counters["max_in_flight"]["www.youtube.com"] <= CAP * 2  # a dead process's requests still run out
+    print(f"{KILLS} kills, {len(truth)} comments, {_pages(work)} pages, {repeats} fetched again")
+
+
+def _wait_until_working(process: subprocess.Popen[bytes], yt, before: int) -> None:
+    """Until the process has sent its first requests (or has ended)."""
+    deadline = time.monotonic() + 60
+    while _requests(yt) == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _requests(yt) -> int:
+    return sum(count for path, count in yt.counters()["by_path"].items() if not path.endswith("robots.txt"))
+
+
+def _pages(work) -> int:
+    try:
+        return work.query("SELECT coalesce(sum(pages), 0) FROM sub_jobs")[0][0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def _unfinished(work) -> bool:
+    return bool(work.query("SELECT 1 FROM sub_jobs WHERE status IN ('pending', 'in_progress')"))

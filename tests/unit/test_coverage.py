@@ -1,0 +1,32 @@
+import pytest
+
+from research_scrapers.coverage import Facts, conclude
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome", "reason", "contiguous"),
+    [
+        (Facts(100, 100), "complete", None, True),
+        (Facts(None, 100), "complete", None, True),
+        (Facts(8, 4), "complete", "site_shows_fewer", True),
+        (Facts(4000, 3), "partial", "fewer_than_claimed", False),
+        (Facts(0, 0), "empty", "no_comments", True),
+        (Facts(None, 0), "empty", "no_comments", True),
+        (Facts(50, 0), "partial", "fewer_than_claimed", False),
+        (Facts(100, 90, threads_failed=1, failure="timeout"), "partial", "threads_failed", False),
+        (Facts(100, 10, limited=True), "partial", "limit", False),
+        (Facts(100, 10, grounded=True), "complete", "known_ground", True),
+        (Facts(100, 100, looped=True), "complete", None, True),
+        (Facts(100, 99, looped=True), "partial", "pages_repeat", False),
+        (Facts(None, 99, looped=True), "partial", "pages_repeat", False),
+        (Facts(100, 40, note="top_order_only"), "partial", "top_order_only", False),
+        (Facts(100, 100, note="top_order_only"), "complete", "top_order_only", False),
+    ],
+)
+def test_what_a_walk_is_worth(facts, outcome, reason, contiguous):
+    conclusion = conclude(facts)
+    assert (conclusion.outcome, conclusion.reason, conclusion.contiguous) == (outcome, reason, contiguous)
+
+
+def test_a_failed_thread_outweighs_a_limit():
+    assert conclude(Facts(9, 1, threads_failed=1, failure="timeout", limited=True)).retriable
