@@ -15,7 +15,8 @@ ResearchError
     ├── AccessNeeded           PARK     LoginRequired · AgeRestricted · MembersOnly · PremiumOnly · RegionLocked
     │                                   ConsentNeeded · NotStartedYet · Unplayable
     ├── Blocked                WAIT     RateLimited · BotCheck · IpBlocked · AccessRefused
-    ├── Transient              RETRY    ServerTrouble · Timeout · ConnectionLost · PartialResponse · WrongContent
+    ├── Transient              RETRY    ServerTrouble · Timeout · ConnectionLost · PartialResponse · EmptyPage
+    │                                   WrongContent
     ├── CursorExpired          RESTART
     └── LayoutChanged          PARK
 """
@@ -262,6 +263,10 @@ class ConnectionLost(Transient):
 
 class PartialResponse(Transient):
     """The answer is empty or incomplete."""
+
+
+class EmptyPage(Transient):
+    """The page holds no records and no way on, although there should be some."""
 
 
 class WrongContent(Transient):

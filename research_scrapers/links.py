@@ -77,7 +77,7 @@ def open_links(value: str | None, *, stdin: BinaryIO | None = None) -> Links:
 def _decoded(file: BinaryIO) -> Iterator[str]:
     head = file.peek(4)[:4] if hasattr(file, "peek") else b""
     wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    yield from codecs.getreader("utf-16" if wide else "utf-8-sig")(file, errors="replace")
+    yield from codecs.getreader("utf-16" if wide else "utf-8-sig")(file, "replace")
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[Link | BadLine]:

@@ -60,7 +60,9 @@ class Workplace:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return path
 
-    def command(self, *extra: str, links: Path | str | None = None, jobdir: str | None = "job", feed: bool = True) -> list[str]:
+    def command(
+        self, *extra: str, links: Path | str | None = None, jobdir: str | None = "job", feed: bool = True
+    ) -> list[str]:
         command = [sys.executable, "-m", "scrapy", "crawl", "yt_comments"]
         command += ["-a", f"links={links or self.folder / 'links.txt'}"]
         if jobdir:
@@ -84,7 +86,9 @@ class Workplace:
             capture_output=True, timeout=300, check=False,
         )  # fmt: skip
 
-    async def crawl_here(self, *, settings: dict[str, Any] | None = None, jobdir: str | None = "job", **arguments: Any) -> Crawler:
+    async def crawl_here(
+        self, *, settings: dict[str, Any] | None = None, jobdir: str | None = "job", **arguments: Any
+    ) -> Crawler:
         """Run the spider in this process."""
         project = Settings()
         project.setmodule("research_scrapers.settings", priority="project")

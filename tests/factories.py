@@ -25,7 +25,9 @@ def comment(name: str, *, text: str | None = None, parent: str | None = None, vi
     return Comment(**(values | changes))
 
 
-def page(token: str, names: list[str], *, next_token: str | None = None, chain: str = "", step: str = "page", **more) -> Page:
+def page(
+    token: str, names: list[str], *, next_token: str | None = None, chain: str = "", step: str = "page", **more
+) -> Page:
     """A page of top-level comments, or of replies when it answers a thread's chain."""
     records = tuple(comment(name, parent=chain or None) for name in names)
     following = Cursor(chain, step, next_token) if next_token else None
@@ -52,7 +54,9 @@ class Bench:
     def begin(self, run: str, *videos: str, owner: str = "me") -> None:
         self.run = run
         self.runs.create(run, "yt_comments", config={}, jobdir=None, links="test")
-        lines: list[Link | BadLine] = [Link("youtube", video, n, video) for n, video in enumerate(videos or (VIDEO,), 1)]
+        lines: list[Link | BadLine] = [
+            Link("youtube", video, n, video) for n, video in enumerate(videos or (VIDEO,), 1)
+        ]
         self.runs.take_in(run, lines, provider="youtube", kinds=(Kind.COMMENTS,), spider="yt_comments")
         self.ledger = self.ledger_of(owner)
 

@@ -111,7 +111,7 @@ def _fetched(entry: dict) -> datetime:
     return parsedate_to_datetime(dates[0]) if dates else datetime(2026, 11, 16, tzinfo=UTC)
 
 
-def _read(entry: dict, step: str, chain: str = MAIN, video_id: str = "", sort: str = "newest", token: str = "t"):  # noqa: S107
+def _read(entry: dict, step: str, chain: str = MAIN, video_id: str = "", sort: str = "newest", token: str = "t"):
     cursor = Cursor(chain, step, token)
     answer = Answer(NEXT_URL, 200, _body(entry))
     assert judge(answer) is None

@@ -25,7 +25,7 @@ def run_demo(folder: Path, latency_ms: int) -> int:
         if "origin" not in ready:
             print("research: the replica did not start.", file=sys.stderr)
             return 1
-        links = folder / "links.txt"
+        links, db = folder / "links.txt", folder / "research.db"
         links.write_text(
             "# The demo's videos: a replica on this machine plays YouTube.\n"
             + "".join(f"https://www.youtube.com/watch?v={video}\n" for video in ready["videos"])
@@ -36,11 +36,13 @@ def run_demo(folder: Path, latency_ms: int) -> int:
             "crawl", "yt_comments", "-a", f"links={links}", "-s", f"JOBDIR={folder / 'jobdir'}", "-o",
             str(folder / "out.jsonl"),
         ]  # fmt: skip
-        print(f"A replica of YouTube answers at {ready['origin']}. Running:\n\n  scrapy {' '.join(command)}\n", flush=True)
+        print(
+            f"A replica of YouTube answers at {ready['origin']}. Running:\n\n  scrapy {' '.join(command)}\n", flush=True
+        )
         environment = {
             **os.environ,
             "RESEARCH_ORIGIN": ready["origin"],
-            "RESEARCH_DB": str(folder / "research.db"),
+            "RESEARCH_DB": str(db),
             "SCRAPY_SETTINGS_MODULE": "research_scrapers.settings",
             "YOUTUBE_API_KEY": "",
         }
@@ -48,10 +50,9 @@ def run_demo(folder: Path, latency_ms: int) -> int:
         status = subprocess.run(crawl, env=environment, check=False).returncode  # noqa: S603
         if not status:
             print(
-                f"The comments are in {folder / 'research.db'} and, one a line, in {folder / 'out.jsonl'}.\n"
-                "Look around:\n"
-                f"  sqlite-utils {folder / 'research.db'} 'select video_id, text, like_count from comments limit 5'\n"
-                f"  research coverage --db {folder / 'research.db'}"
+                f"The comments are in {db} and, one a line, in {folder / 'out.jsonl'}. Look around:\n",
+                f" sqlite-utils {db} 'select video_id, author_name, text from comments limit 5' -t\n",  # noqa: S608
+                f" research coverage --db {db}",
             )
         return status
     finally:

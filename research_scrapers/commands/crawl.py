@@ -15,7 +15,14 @@ from scrapy.exceptions import UsageError
 from research_scrapers.errors import ResearchError
 
 INTERRUPTED = 130
-_NOISE = ("scrapy.addons", "scrapy.crawler", "scrapy.middleware", "scrapy.core.engine", "scrapy.extensions", "scrapy.utils")
+_NOISE = (
+    "scrapy.addons",
+    "scrapy.crawler",
+    "scrapy.middleware",
+    "scrapy.core.engine",
+    "scrapy.extensions",
+    "scrapy.utils",
+)
 """Scrapy's lists of what it loaded. `-L DEBUG` shows them."""
 
 

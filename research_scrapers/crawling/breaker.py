@@ -39,7 +39,8 @@ class Breaker:
     @property
     def exhausted(self) -> bool:
         """Whether it has opened so often, with nothing served in between, that waiting here is pointless. Faults
-        count only when they hit many sub-jobs: one bad thread retried at the end of a run is not an outage."""
+        count only when they hit many sub-jobs: one bad thread retried at the end of a run is not an outage.
+        """
         return self._openings > self.patience and (self._refused or len(self._victims) >= self.threshold)
 
     def wait(self) -> float:

@@ -14,6 +14,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -51,7 +52,7 @@ class Feed(BaseItemExporter):
         conn = self._spider.session.store.conn
         # A temporary table rather than a set: a feed of ten million lines must not fill the memory.
         conn.execute(f"CREATE TEMP TABLE {self._table} (comment_id TEXT PRIMARY KEY, content_hash TEXT) WITHOUT ROWID")
-        conn.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", self._existing())
+        conn.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", self._existing())  # noqa: S608
         self._begin()
         for row in comments_of_run(conn, self._spider.session.run.id):
             self._add(conn, comment_of(row))
@@ -74,17 +75,18 @@ class Feed(BaseItemExporter):
 
     def _existing(self) -> Iterator[tuple[str, str]]:
         """Ids and hashes of the records that the file holds, after cutting away a record that broke off."""
-        path = getattr(self.file, "name", None)
-        if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):
+        name = getattr(self.file, "name", None)
+        if not isinstance(name, str | os.PathLike) or not Path(name).is_file():
             return
-        with open(path, "r+b") as file:
+        path = Path(name)
+        with path.open("r+b") as file:
             end = 0
             for record in self._records(file):
                 end += len(record)
                 found = self._key(record)
                 if found is not None:
                     yield found
-            if end != os.path.getsize(path):
+            if end != path.stat().st_size:
                 file.truncate(end)
 
     def _begin(self) -> None:

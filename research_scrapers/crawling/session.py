@@ -39,7 +39,8 @@ class Session:
 
     def end(self, reason: str | None, *, park_until: float | None = None) -> int:
         """Give back what is unfinished, so that the next session can begin at once, or when its quota is back.
-        Returns how many sub-jobs are left."""
+        Returns how many sub-jobs are left.
+        """
         self.ledger.release()
         if park_until is not None:
             self.ledger.park_all(park_until, reason or "")
@@ -172,7 +173,8 @@ def is_alive(owner: str) -> bool:
 
 def _began(process: int) -> str:
     """When a process began, in the kernel's ticks; tells a reused number from the process that had it before. A
-    process that is dead but not yet buried (a zombie) has no beginning any more."""
+    process that is dead but not yet buried (a zombie) has no beginning any more.
+    """
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
         state, *rest = stat.rpartition(")")[2].split()

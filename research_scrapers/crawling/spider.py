@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import Request, Spider, signals
-from scrapy.exceptions import IgnoreRequest
 
 from research_scrapers.config import Config
 from research_scrapers.coverage import Conclusion, conclude
@@ -23,6 +22,7 @@ from research_scrapers.crawling.robots import preflight
 from research_scrapers.crawling.session import Session, open_session, take_in_links
 from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import (
+    EmptyPage,
     LayoutChanged,
     LeaseLost,
     NothingReached,
@@ -34,7 +34,7 @@ from research_scrapers.errors import (
 )
 from research_scrapers.items import PageItem
 from research_scrapers.links import open_links
-from research_scrapers.models import MAIN, Answer, Ask, Cursor, Kind, Outcome, Page
+from research_scrapers.models import MAIN, Answer, Ask, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.providers import Provider, Route, providers
 from research_scrapers.store.artifacts import keep_body
 from research_scrapers.store.report import coverage_table, summary
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from research_scrapers.store.ledger import Ledger
+    from research_scrapers.store.pages import Lease
 
 _RESERVE = 4
 """Requests kept waiting at the gate, so that a free place is taken at once."""
@@ -92,6 +93,7 @@ class ResearchSpider(Spider):
         return spider
 
     config: Config
+    options: Options
     gate: Gate
     route: Route
 
@@ -216,7 +218,9 @@ class ResearchSpider(Spider):
 
     # -- answers -------------------------------------------------------------------------------------------------
 
-    async def parse(self, response: Response, walk: Walk, cursor: Cursor, ask: Ask) -> AsyncIterator[PageItem | Request]:
+    async def parse(
+        self, response: Response, walk: Walk, cursor: Cursor, ask: Ask
+    ) -> AsyncIterator[PageItem | Request]:
         """Read a page, store it, and only then go on."""
         assert response.request is not None
         try:
@@ -258,13 +262,13 @@ class ResearchSpider(Spider):
         """The transport failed for good, or the run is stopping."""
         request: Request = failure.request  # type: ignore[attr-defined]
         walk, cursor, ask = (request.cb_kwargs[name] for name in ("walk", "cursor", "ask"))
-        if isinstance(failure.value, Stopping):
+        cause = failure.value
+        assert cause is not None
+        if isinstance(cause, Stopping):
             walk.landed()
             self._room.set()
             return
-        error = failure_of(failure.value) or LayoutChanged(f"{type(failure.value).__name__}: {failure.value}")
-        if isinstance(failure.value, IgnoreRequest):
-            self.logger.error("%s", failure.value)
+        error = failure_of(cause) or LayoutChanged(f"{type(cause).__name__}: {cause}")
         for again in self._failed(walk, cursor, ask, request, error, b"", tried=True):
             yield again
 
@@ -329,8 +333,8 @@ class ResearchSpider(Spider):
         elif cursor.chain != MAIN and self.failure:
             pass  # the run is stopping for what hit this thread: it stays open for the next session
         elif cursor.chain != MAIN:
-            self.logger.warning("%s: reply thread %s is left out: %s", lease.video_id, cursor.chain, failure)
-            self.ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail)
+            if self.ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail):
+                self.logger.warning("%s: reply thread %s is left out: %s", lease.video_id, cursor.chain, failure)
         else:
             walk.failure = failure
         if isinstance(failure, LayoutChanged):
@@ -343,7 +347,7 @@ class ResearchSpider(Spider):
         lease, failure = walk.lease, walk.failure
         self._walks.pop(lease.id, None)
         try:
-            if failure is None:
+            if failure is None or (isinstance(failure, EmptyPage) and self._all_there(lease)):
                 self.ledger.finish(lease, conclude(self.ledger.facts(lease)), sort=self.options.sort)
             elif verdict(failure) is Verdict.EMPTY and not lease.collected:
                 self.ledger.finish(
@@ -355,6 +359,10 @@ class ResearchSpider(Spider):
             self.logger.warning("%s", error)
         except StoreError as error:
             self.stop(error)
+
+    def _all_there(self, lease: Lease) -> bool:
+        """Whether a main chain that ends in an empty page has brought what the site claims, as near as sites count."""
+        return lease.collected > 0 and conclude(self.ledger.facts(lease)).outcome is Outcome.COMPLETE
 
     # -- stopping ------------------------------------------------------------------------------------------------
 
@@ -368,7 +376,7 @@ class ResearchSpider(Spider):
         self._room.set()
         engine = self.crawler.engine
         assert engine is not None
-        asyncio.get_running_loop().create_task(engine.close_spider_async(reason=error.reason))  # noqa: RUF006
+        asyncio.get_running_loop().create_task(engine.close_spider_async(reason=error.reason))
 
     @property
     def interrupted(self) -> bool:

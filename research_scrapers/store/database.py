@@ -86,8 +86,9 @@ class Store:
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise StoreFull(_full(self.path)) from error
-            raise StoreUnwritable(f"{self.path}: {error.strerror}. Name a file that can be written with RESEARCH_DB"
-                                  ) from error
+            raise StoreUnwritable(
+                f"{self.path}: {error.strerror}. Name a file that can be written with RESEARCH_DB"
+            ) from error
 
     def close(self) -> None:
         self.conn.close()
@@ -103,12 +104,17 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError:
     if "full" in text or "disk i/o" in text:
         return StoreFull(_full(path) if "full" in text else f"{path}: {error}. Check the disk, then run again")
     if "locked" in text or "busy" in text:
-        return StoreLocked(f"{path} is held by another program. Close it (a database browser with unsaved changes, "
-                           "another run), then run the same command again; nothing is lost")
+        return StoreLocked(
+            f"{path} is held by another program. Close it (a database browser with unsaved changes, "
+            "another run), then run the same command again; nothing is lost"
+        )
     if "malformed" in text or "not a database" in text or "corrupt" in text:
-        return StoreCorrupt(f"{path}: {error}. Move the file away or restore a copy; `sqlite3 {path} .recover` may "
-                            "save its rows. It was not changed")
+        return StoreCorrupt(
+            f"{path}: {error}. Move the file away or restore a copy; `sqlite3 {path} .recover` may "
+            "save its rows. It was not changed"
+        )
     if "readonly" in text or "read-only" in text or "unable to open" in text:
-        return StoreUnwritable(f"{path}: {error}. Check the folder's permissions, or name another file with "
-                               "RESEARCH_DB")
+        return StoreUnwritable(
+            f"{path}: {error}. Check the folder's permissions, or name another file with RESEARCH_DB"
+        )
     return StoreError(f"{path}: {error}")

@@ -40,8 +40,10 @@ class Ledger:
         now = self._clock()
         with self._store.writing() as conn:
             for kind in kinds:
-                for condition in ("status = 'pending' AND coalesce(not_before, 0) <= ?",
-                                  "status = 'in_progress' AND lease_until < ?"):
+                for condition in (
+                    "status = 'pending' AND coalesce(not_before, 0) <= ?",
+                    "status = 'in_progress' AND lease_until < ?",
+                ):
                     row = conn.execute(
                         f"UPDATE sub_jobs SET status = 'in_progress', owner = ?, attempt = attempt + 1,"  # noqa: S608
                         f" lease_until = ?, not_before = NULL, started_at = coalesce(started_at, ?),"
@@ -129,14 +131,20 @@ class Ledger:
             ).fetchone()
         return None if row is None else Cursor(*row)
 
-    def fail_chain(self, lease: Lease, chain: str, reason: str, detail: str) -> None:
-        """Give up one reply thread for now; the rest of the sub-job goes on."""
+    def fail_chain(self, lease: Lease, chain: str, reason: str, detail: str) -> bool:
+        """Give up one reply thread for now; the rest of the sub-job goes on. A thread that has given all it claimed
+        has nothing left to fail at: it is done. Returns whether it failed.
+        """
         with self._fenced(lease) as conn:
-            conn.execute(
-                "UPDATE checkpoints SET state = 'failed', reason = ?, detail = ? WHERE sub_job_id = ? AND chain = ?",
+            state = conn.execute(
+                "UPDATE checkpoints SET state = iif(records >= claimed, 'done', 'failed'),"
+                " reason = iif(records >= claimed, NULL, ?), detail = iif(records >= claimed, NULL, ?)"
+                " WHERE sub_job_id = ? AND chain = ? RETURNING state",
                 (reason, detail, lease.id, chain),
-            )
-            conn.execute("UPDATE sub_jobs SET threads_failed = threads_failed + 1 WHERE id = ?", (lease.id,))
+            ).fetchone()[0]
+            column = "threads_done" if state == "done" else "threads_failed"
+            conn.execute(f"UPDATE sub_jobs SET {column} = {column} + 1 WHERE id = ?", (lease.id,))  # noqa: S608
+        return bool(state == "failed")
 
     def spend(self, lease: Lease, quota: int) -> None:
         """Count the quota of a request that brought no page."""
@@ -244,4 +252,3 @@ class _Fence:
 
 def _iso(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-

@@ -135,7 +135,8 @@ def _sight(conn: sqlite3.Connection, sub_job: int, stored: Stored, walk: int) ->
 
 def _known_ground(conn: sqlite3.Connection, lease: Lease, records: Sequence[Comment], stored: Stored) -> bool:
     """Whether every top-level comment of the page lies in a range that an earlier run read without a hole.
-    A row that is merely known is not enough: an interrupted run leaves known rows above a hole."""
+    A row that is merely known is not enough: an interrupted run leaves known rows above a hole.
+    """
     tops = {
         row for row, record in zip(stored.rows, records, strict=True)
         if record.parent_id is None and not record.is_pinned

@@ -12,9 +12,7 @@ from research_scrapers.models import Comment, Video
 
 COMMENT_COLUMNS = tuple(field.name for field in fields(Comment))
 _VIDEO_COLUMNS = tuple(field.name for field in fields(Video))
-_INSERT_COMMENT = (
-    f"INSERT INTO comments (id, {', '.join(COMMENT_COLUMNS)}) VALUES (?{', ?' * len(COMMENT_COLUMNS)})"  # noqa: S608
-)
+_INSERT_COMMENT = f"INSERT INTO comments (id, {', '.join(COMMENT_COLUMNS)}) VALUES (?{', ?' * len(COMMENT_COLUMNS)})"  # noqa: S608
 # What may change without being an edit. The relative time counts only when its wording moved on.
 _OBSERVED = (
     "author_name", "like_count", "reply_count", "is_pinned", "is_hearted", "published_text", "published_after",
@@ -36,7 +34,8 @@ class Stored:
 
 def store_comments(conn: sqlite3.Connection, comments: Sequence[Comment]) -> Stored:
     """Insert new comments, keep the earlier wording of edited ones, refresh counts; write nothing for the rest.
-    Must run inside the page's transaction."""
+    Must run inside the page's transaction.
+    """
     known = _known(conn, comments)
     next_row = conn.execute("SELECT coalesce(max(id), 0) + 1 FROM comments").fetchone()[0]
     rows: list[int] = []

@@ -46,7 +46,8 @@ def summary(conn: sqlite3.Connection, run_id: str) -> str:
 
 def coverage_table(conn: sqlite3.Connection, run_id: str, most: int | None = None) -> str:
     """A line per video: what the site claims, what is held, and why they differ. The odd ones come first. With
-    ``most``, only so many, and only such as have been begun."""
+    ``most``, only so many, and only such as have been begun.
+    """
     begun = "run_id = ?" if most is None else "run_id = ? AND (status <> 'pending' OR pages)"
     total = conn.execute(f"SELECT count(*) FROM coverage WHERE {begun}", (run_id,)).fetchone()[0]  # noqa: S608
     if not total:

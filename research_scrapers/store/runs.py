@@ -89,7 +89,8 @@ class Runs:
         self, run_id: str, lines: Iterable[Link | BadLine], *, provider: str, kinds: Iterable[Kind], spider: str
     ) -> Intake:
         """Make jobs of the lines, a thousand at a time. A line that is known already changes nothing, so that it
-        can be done again after a crash or with a longer file."""
+        can be done again after a crash or with a longer file.
+        """
         kinds = tuple(kinds)
         added = repeated = invalid = elsewhere = 0
         lines = iter(lines)
@@ -122,8 +123,15 @@ class Runs:
                             "INSERT INTO sub_jobs (job_id, run_id, provider, video_id, kind, priority, status)"
                             " VALUES (?, ?, ?, ?, ?, ?, ?)",
                             [
-                                (inserted.lastrowid, run_id, provider, line.video_id, kind, line.priority,
-                                 Status.PENDING)
+                                (
+                                    inserted.lastrowid,
+                                    run_id,
+                                    provider,
+                                    line.video_id,
+                                    kind,
+                                    line.priority,
+                                    Status.PENDING,
+                                )
                                 for kind in kinds
                             ],
                         )
@@ -136,11 +144,13 @@ class Runs:
 
     def reopen(self, run_id: str) -> int:
         """Make ready what an earlier session of this run could not finish for a passing reason: failed sub-jobs,
-        and the failed threads of partial ones. Returns how many sub-jobs that is."""
+        and the failed threads of partial ones. Returns how many sub-jobs that is.
+        """
         with self._store.writing() as conn:
             conn.execute(
                 "UPDATE checkpoints SET state = 'open', reason = NULL, detail = NULL, stale = 0 WHERE state = 'failed'"
-                " AND sub_job_id IN (SELECT id FROM sub_jobs WHERE run_id = ? AND (retriable = 1 OR status = 'pending'))",
+                " AND sub_job_id IN"
+                " (SELECT id FROM sub_jobs WHERE run_id = ? AND (retriable = 1 OR status = 'pending'))",
                 (run_id,),
             )
             conn.execute("UPDATE sub_jobs SET threads_failed = 0 WHERE run_id = ? AND status = 'pending'", (run_id,))
@@ -182,7 +192,8 @@ class Runs:
 
     def counts(self, run_id: str) -> dict[str, int]:
         """How many sub-jobs stand where: ``pending``, ``in_progress``, and ``complete``, ``empty``, ``partial``,
-        ``failed``; and how many lines are ``invalid`` or ``cancelled``."""
+        ``failed``; and how many lines are ``invalid`` or ``cancelled``.
+        """
         with self._store.explained():
             rows = self._store.conn.execute(
                 "SELECT coalesce(outcome, status), count(*) FROM sub_jobs WHERE run_id = ? GROUP BY 1", (run_id,)

@@ -7,7 +7,15 @@ import json
 import pytest
 from pytest_twisted import ensureDeferred
 
-from research_scrapers.errors import KeyRefused, LinksEmpty, LinksMissing, QuotaExhausted, RobotsRefused, SettingInvalid, SiteBlocked
+from research_scrapers.errors import (
+    KeyRefused,
+    LinksEmpty,
+    LinksMissing,
+    QuotaExhausted,
+    RobotsRefused,
+    SettingInvalid,
+    SiteBlocked,
+)
 
 TRAITS = {
     "plain": {},
@@ -188,7 +196,7 @@ async def test_caps_hold_on_the_other_side_too(replica, workplace):
 
 @ensureDeferred
 async def test_the_window_is_per_video(replica, workplace):
-    yt = replica(spec=[{"comments": 120, "reply_share": 0.9}], *("--latency-ms", "40"))
+    yt = replica("--latency-ms", "40", spec=[{"comments": 120, "reply_share": 0.9}])
     work = workplace(yt.origin)
     work.links(*yt.videos)
     await work.crawl_here(settings={"COMMENTS_INFLIGHT_WINDOW": 2})
@@ -222,15 +230,24 @@ async def test_robots_are_asked_once_before_the_work_begins(replica, workplace):
     crawler = await work.crawl_here(settings={"ROBOTSTXT_OBEY": False}, jobdir=None)
     assert crawler.spider.failure is None
     assert [json.loads(row[0])["robots"] for row in work.query("SELECT config FROM runs ORDER BY created_at")] == [
-        "obey", "ignore",
+        "obey",
+        "ignore",
     ]
 
 
 class TestOfficialApi:
     @ensureDeferred
     async def test_exact_and_counted(self, replica, workplace):
-        yt = replica("--robots", "real", spec=[{"comments": 130}, {"comments": 40, "busy": [3, 120]}, {"state": "removed"},
-                                               {"state": "comments_off"}])
+        yt = replica(
+            "--robots",
+            "real",
+            spec=[
+                {"comments": 130},
+                {"comments": 40, "busy": [3, 120]},
+                {"state": "removed"},
+                {"state": "comments_off"},
+            ],
+        )
         work = workplace(yt.origin, key="replica-key")
         work.links(*yt.videos)
         crawler = await work.crawl_here()
@@ -241,7 +258,9 @@ class TestOfficialApi:
         counters = yt.counters()
         assert work.query("SELECT quota_used FROM runs") == [(counters["quota_used"],)]
         assert {path.split("/")[0] for path in counters["by_path"]} == {"www.googleapis.com"}
-        exact = work.query("SELECT count(*) FROM comments WHERE published_after <> published_before OR published_after IS NULL")
+        exact = work.query(
+            "SELECT count(*) FROM comments WHERE published_after <> published_before OR published_after IS NULL"
+        )
         assert exact == [(0,)]
 
     @ensureDeferred
@@ -294,17 +313,18 @@ class TestIncremental:
         work = workplace(yt.origin)
         work.links(video)
         await work.crawl_here(jobdir=None)
-        edited = yt.mutate(video, "edit")
-        liked = yt.mutate(video, "likes", likes=12)
+        edited, liked = work.ids()[5], work.ids()[7]
+        yt.mutate(video, "edit", comment=edited, text="reworded")
+        yt.mutate(video, "likes", comment=liked, likes=12)
         added = yt.mutate(video, "add", count=3)
         await work.crawl_here(jobdir=None)
         truth = yt.truth(video)
         assert set(work.ids()) == set(truth["parents"])
         assert set(added) <= set(work.ids())
-        assert work.query("SELECT c.comment_id FROM comment_revisions r JOIN comments c ON c.id = r.comment") == [
-            (edited[0],)
-        ]
-        assert liked[0] != edited[0]
+        assert work.query(
+            "SELECT c.comment_id, c.text FROM comment_revisions r JOIN comments c ON c.id = r.comment"
+        ) == [(edited, "reworded")]
+        assert work.query("SELECT like_count FROM comments WHERE comment_id = ?", liked) == [(12,)]
 
     @ensureDeferred
     async def test_refresh_new_stops_at_known_ground(self, replica, workplace):
@@ -338,7 +358,9 @@ class TestArguments:
         work = workplace(yt.origin)
         work.links(*yt.videos)
         await work.crawl_here(jobdir=None, max_replies="2")
-        assert work.query("SELECT max(n) FROM (SELECT count(*) n FROM comments WHERE depth > 0 GROUP BY root_id)") == [(2,)]
+        assert work.query("SELECT max(n) FROM (SELECT count(*) n FROM comments WHERE depth > 0 GROUP BY root_id)") == [
+            (2,)
+        ]
         assert work.query("SELECT count(*) FROM comments WHERE depth = 0") == [(50,)]
 
     @ensureDeferred
@@ -354,7 +376,10 @@ class TestArguments:
     @ensureDeferred
     @pytest.mark.parametrize(
         ("arguments", "kind"),
-        [({"links": "missing.txt"}, LinksMissing), ({"links": "https://www.youtube.com/@x,https://example.org"}, LinksMissing)],
+        [
+            ({"links": "missing.txt"}, LinksMissing),
+            ({"links": "https://www.youtube.com/@x,https://example.org"}, LinksMissing),
+        ],
     )
     async def test_links_that_cannot_be_used(self, workplace, arguments, kind):
         crawler = await workplace("http://127.0.0.1:9").crawl_here(**arguments)
@@ -379,10 +404,17 @@ async def test_two_links_to_one_video_are_one_job_and_bad_lines_stop_nobody(repl
     yt = replica("--videos", "1", "--comments", "5-9")
     work = workplace(yt.origin)
     video = yt.videos[0]
-    work.links(f"https://youtu.be/{video}", f"https://www.youtube.com/watch?v={video}&t=3s", "https://www.youtube.com/@x",
-               "BV1xx411c7mD", "# comment")
+    work.links(
+        f"https://youtu.be/{video}",
+        f"https://www.youtube.com/watch?v={video}&t=3s",
+        "https://www.youtube.com/@x",
+        "BV1xx411c7mD",
+        "# comment",
+    )
     await work.crawl_here()
     assert work.query("SELECT status, count(*) FROM jobs GROUP BY 1 ORDER BY 1") == [
-        ("cancelled", 1), ("invalid", 1), ("success", 1),
+        ("cancelled", 1),
+        ("invalid", 1),
+        ("success", 1),
     ]
     assert set(work.ids()) == set(yt.truth(video)["parents"])

@@ -21,9 +21,16 @@ def test_the_defaults_are_those_that_were_asked_for():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("CONCURRENT_REQUESTS", "many"), ("CONCURRENT_REQUESTS_PER_DOMAIN", "0"), ("RETRY_TIMES", "-1"),
-     ("DOMAIN_RATE", "-2"), ("RETRY_BACKOFF_BASE", "nan"), ("COMMENTS_INFLIGHT_WINDOW", "0"), ("LEASE_S", "inf"),
-     ("CONCURRENT_REQUESTS", None)],
+    [
+        ("CONCURRENT_REQUESTS", "many"),
+        ("CONCURRENT_REQUESTS_PER_DOMAIN", "0"),
+        ("RETRY_TIMES", "-1"),
+        ("DOMAIN_RATE", "-2"),
+        ("RETRY_BACKOFF_BASE", "nan"),
+        ("COMMENTS_INFLIGHT_WINDOW", "0"),
+        ("LEASE_S", "inf"),
+        ("CONCURRENT_REQUESTS", None),
+    ],
 )
 def test_a_wrong_value_is_named(name, value):
     with pytest.raises(SettingInvalid, match=name):
@@ -32,9 +39,15 @@ def test_a_wrong_value_is_named(name, value):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"sorts": "top"}, "Did you mean sort"), ({"sort": "newset"}, "Did you mean newest"), ({"sort": "x"}, "newest, top"),
-     ({"max_comments": "ten"}, "whole number"), ({"max_replies": "-1"}, "negative"), ({"zzz": "1"}, "There are: links"),
-     ({"refresh": "never"}, "refresh")],
+    [
+        ({"sorts": "top"}, "Did you mean sort"),
+        ({"sort": "newset"}, "Did you mean newest"),
+        ({"sort": "x"}, "newest, top"),
+        ({"max_comments": "ten"}, "whole number"),
+        ({"max_replies": "-1"}, "negative"),
+        ({"zzz": "1"}, "There are: links"),
+        ({"refresh": "never"}, "refresh"),
+    ],
 )
 def test_a_wrong_argument_is_named_with_the_nearest_right_one(arguments, message):
     with pytest.raises(SettingInvalid, match=message):

@@ -23,8 +23,17 @@ def test_every_provider_takes_its_own_examples():
 
 @pytest.mark.parametrize(
     ("text", "priority"),
-    [(LINK, 0), (f"  {LINK}\t", 0), (f"{LINK} 5", 5), (f"{LINK} priority=-3", -3), (f"{LINK} # why", 0),
-     (f"{LINK} 7 # why", 7), (ID, 0), (f"https://www.youtube.com/#!v={ID}", 0), (f"\ufeff{LINK}\r\n", 0)],
+    [
+        (LINK, 0),
+        (f"  {LINK}\t", 0),
+        (f"{LINK} 5", 5),
+        (f"{LINK} priority=-3", -3),
+        (f"{LINK} # why", 0),
+        (f"{LINK} 7 # why", 7),
+        (ID, 0),
+        (f"https://www.youtube.com/#!v={ID}", 0),
+        (f"\ufeff{LINK}\r\n", 0),
+    ],
 )
 def test_a_line_with_a_link(text, priority):
     line = read_line(3, text)

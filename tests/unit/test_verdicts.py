@@ -35,14 +35,28 @@ def test_each_failure_has_its_verdict(failure, expected):
 @pytest.mark.parametrize("kind", LEAVES)
 def test_every_leaf_belongs_to_a_branch_with_a_verdict(kind):
     if kind is not errors.SourceError:
-        assert any(issubclass(kind, branch) for branch in
-                   (errors.NothingThere, errors.Gone, errors.AccessNeeded, errors.Blocked, errors.Transient,
-                    errors.CursorExpired, errors.LayoutChanged))
+        assert any(
+            issubclass(kind, branch)
+            for branch in (
+                errors.NothingThere,
+                errors.Gone,
+                errors.AccessNeeded,
+                errors.Blocked,
+                errors.Transient,
+                errors.CursorExpired,
+                errors.LayoutChanged,
+            )
+        )
 
 
 def test_only_passing_failures_are_tried_in_a_later_session():
-    assert [retriable(kind()) for kind in (errors.Timeout, errors.BotCheck, errors.VideoPrivate, errors.AgeRestricted)] == [
-        True, True, False, False,
+    assert [
+        retriable(kind()) for kind in (errors.Timeout, errors.BotCheck, errors.VideoPrivate, errors.AgeRestricted)
+    ] == [
+        True,
+        True,
+        False,
+        False,
     ]
 
 

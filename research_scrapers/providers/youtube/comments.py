@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from research_scrapers.errors import CommentsDisabled, LayoutChanged, PartialResponse, ServerTrouble
+from research_scrapers.errors import CommentsDisabled, EmptyPage, LayoutChanged, PartialResponse, ServerTrouble
 from research_scrapers.models import Comment, Cursor, Page
 from research_scrapers.providers.youtube.continuations import item_token, legacy_token, section_token, sort_items
 from research_scrapers.providers.youtube.counts import Count, parse_count
@@ -231,7 +231,7 @@ def _must_be_empty(harvest: Harvest) -> None:
     if harvest.strangers:
         raise LayoutChanged(f"no comment among {', '.join(sorted(set(harvest.strangers)))}"[:200])
     claim = f" although the site counts {count.value}" if count else ""
-    raise PartialResponse(f"the page has no comments{claim}")
+    raise EmptyPage(f"the page has no comments{claim}")
 
 
 def _chains(harvest: Harvest) -> Iterator[Cursor]:

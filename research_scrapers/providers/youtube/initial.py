@@ -58,7 +58,8 @@ def read_initial(
     session: dict[str, str],
 ) -> Page:
     """From a watch page (step ``watch``) or from ``next`` by video id (step ``next``), which is asked when the page
-    is incomplete. The ``next`` cursor's token then holds the reason why the player refused, if it did."""
+    is incomplete. The ``next`` cursor's token then holds the reason why the player refused, if it did.
+    """
     confirmed = frame.cursor.step == "next"
     _check_identity(data, player, frame.video_id)
     state = _told_before(frame.cursor) if confirmed else _state(player, frame.video_id)
@@ -175,7 +176,8 @@ def _panel_token(panel: dict[str, Any]) -> str | None:
 
 def _way_in(ways: Ways, sort: str) -> Cursor | None:
     """The panel's menu leads straight to the newest. Its pages have no count, so it is taken only where the panel has
-    told that there are comments: «none» must be proved by the section's own count."""
+    told that there are comments: «none» must be proved by the section's own count.
+    """
     claimed = ways.count.value if ways.count and ways.count.exact else None
     if sort == "newest" and ways.newest and ways.count and ways.count.value:
         return Cursor(MAIN, "page", ways.newest, claimed)

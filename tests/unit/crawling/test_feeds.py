@@ -10,7 +10,16 @@ from research_scrapers.crawling.feeds import CsvFeed, JsonLinesFeed
 from research_scrapers.models import Cursor, Options, Page
 from tests.factories import VIDEO, Bench, comment
 
-TEXTS = ["plain", "two\nlines", 'quote " and, comma', "=cmd()", "😀 中文 \u202eRTL", "\u2028 \u2029 \x85 \x0b", "", "\r\n"]
+TEXTS = [
+    "plain",
+    "two\nlines",
+    'quote " and, comma',
+    "=cmd()",
+    "😀 中文 \u202eRTL",
+    "\u2028 \u2029 \x85 \x0b",
+    "",
+    "\r\n",
+]
 
 
 class Scene:
@@ -29,7 +38,9 @@ class Scene:
         self.feed.start_exporting()
 
     def store(self, *records, export=True):
-        page = Page(Cursor("", "page", str(self.number)), records=records, next=Cursor("", "page", str(self.number + 1)))
+        page = Page(
+            Cursor("", "page", str(self.number)), records=records, next=Cursor("", "page", str(self.number + 1))
+        )
         self.number += 1
         receipt = self.bench.ledger.commit_page(self.lease, page, Options())
         if export:
@@ -61,7 +72,8 @@ def test_one_record_a_line_with_its_type(scene):
     scene.close()
     rows = scene.read()
     assert [(row["type"], row["comment_id"], row["parent_id"] or None) for row in rows] == [
-        ("comment", "a", None), ("comment", "b", "a"),
+        ("comment", "a", None),
+        ("comment", "b", "a"),
     ]
 
 
@@ -161,5 +173,9 @@ def test_csv_cells_are_plain(tmp_path):
     scene.close()
     row = scene.read()[0]
     assert (row["is_pinned"], row["is_hearted"], row["pictures"], row["extras"], row["like_count"]) == (
-        "true", "false", '["x"]', '{"k": "中"}', "",
+        "true",
+        "false",
+        '["x"]',
+        '{"k": "中"}',
+        "",
     )

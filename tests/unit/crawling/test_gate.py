@@ -42,7 +42,12 @@ async def test_no_more_than_the_cap_of_one_domain():
 @on_loop
 async def test_no_more_than_the_cap_of_one_artifact_over_all_domains():
     gate = Gate(Limits(total=9, per_domain=9, per_artifact=2))
-    assert await entered(gate, ticket("a"), ticket("b"), ticket("c"), ticket("c", "transcript")) == [True, True, False, True]
+    assert await entered(gate, ticket("a"), ticket("b"), ticket("c"), ticket("c", "transcript")) == [
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 @on_loop

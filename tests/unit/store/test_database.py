@@ -6,9 +6,9 @@ import subprocess
 import pytest
 
 from research_scrapers.errors import StoreCorrupt, StoreError, StoreFull, StoreLocked, StoreTooNew, StoreUnwritable
+from research_scrapers.models import Options
 from research_scrapers.store.database import Store, explain
 from tests.factories import Bench, page
-from research_scrapers.models import Options
 
 
 def test_only_the_owner_can_read_it(tmp_path):
@@ -36,7 +36,9 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "research.db"
     Store(path).close()
     with sqlite3.connect(path) as conn:
-        conn.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('research_scrapers', 'm9', '')")
+        conn.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('research_scrapers', 'm9', '')"
+        )
     conn.close()
     with pytest.raises(StoreTooNew, match="newer version"):
         Store(path)
@@ -64,7 +66,9 @@ def test_a_damaged_database_is_told(tmp_path):
     bench = Bench(tmp_path)
     lease = bench.claim()
     for number in range(30):
-        bench.ledger.commit_page(lease, page(str(number + 1), [f"c{number}-{n}" for n in range(50)], next_token=str(number + 2)), Options())
+        bench.ledger.commit_page(
+            lease, page(str(number + 1), [f"c{number}-{n}" for n in range(50)], next_token=str(number + 2)), Options()
+        )
     bench.store.close()
     path = tmp_path / "research.db"
     body = bytearray(path.read_bytes())
@@ -105,7 +109,9 @@ def test_a_folder_in_its_place(tmp_path):
 def small_disk(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk], capture_output=True, check=False
+    )
     if mounted.returncode:
         pytest.skip("this machine lets nobody mount a small disk")
     yield disk
@@ -119,7 +125,9 @@ def test_a_full_disk_loses_nothing_that_was_stored(small_disk):
     with pytest.raises(StoreFull, match="free some space"):
         while number < 10_000:
             number += 1
-            bench.ledger.commit_page(lease, page(str(number), [f"c{number}-{n}" for n in range(20)], next_token=str(number + 1)), Options())
+            bench.ledger.commit_page(
+                lease, page(str(number), [f"c{number}-{n}" for n in range(20)], next_token=str(number + 1)), Options()
+            )
     stored = bench.rows("SELECT count(*) FROM comments")[0][0]
     assert stored == (number - 1) * 20
     assert bench.rows("SELECT token FROM checkpoints") == [(str(number),)]
@@ -128,9 +136,14 @@ def test_a_full_disk_loses_nothing_that_was_stored(small_disk):
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("database or disk is full", StoreFull), ("disk I/O error", StoreFull), ("database is locked", StoreLocked),
-     ("database disk image is malformed", StoreCorrupt), ("attempt to write a readonly database", StoreUnwritable),
-     ("no such table: x", StoreError)],
+    [
+        ("database or disk is full", StoreFull),
+        ("disk I/O error", StoreFull),
+        ("database is locked", StoreLocked),
+        ("database disk image is malformed", StoreCorrupt),
+        ("attempt to write a readonly database", StoreUnwritable),
+        ("no such table: x", StoreError),
+    ],
 )
 def test_what_sqlite_says_has_a_name(tmp_path, text, kind):
     assert type(explain(sqlite3.OperationalError(text), tmp_path)) is kind
