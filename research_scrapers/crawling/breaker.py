@@ -43,12 +43,13 @@ class Breaker:
         """
         return self._openings > self.patience and (self._refused or len(self._victims) >= self.threshold)
 
+    def open_for(self) -> float:
+        """Seconds until the cool-down has passed."""
+        return max(self._open_until - self.clock(), 0.0)
+
     def wait(self) -> float:
         """Seconds until a request may go; while a probe is under way, until it is over."""
-        now = self.clock()
-        if self._open_until > now:
-            return self._open_until - now
-        return max(self._probe_until - now, 0.0) if self._half_open else 0.0
+        return self.open_for() or (max(self._probe_until - self.clock(), 0.0) if self._half_open else 0.0)
 
     def probing(self) -> None:
         """A request goes out: if it is the probe, the others wait for its verdict (or for its disappearance)."""

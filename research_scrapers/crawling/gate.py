@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from research_scrapers.config import Limits
 from research_scrapers.crawling.breaker import Breaker
 
+_LOOK_S = 0.5
+"""How often a request that is held back looks whether the run is stopping."""
+
 
 @dataclass(slots=True, eq=False)
 class Ticket:
@@ -88,6 +91,15 @@ class Gate:
             else:
                 self.leave(ticket)
             raise
+
+    async def hold(self, domain: str, line: str) -> None:
+        """Hold back a request that was let in, but not sent, before a pause was declared (Scrapy's own delay lies
+        between the two).
+        """
+        while (left := max(self._paused.get(domain, 0.0) - self.clock(), self.breaker(line).open_for())) > 0:
+            if line in self._closed:
+                raise GateClosed
+            await asyncio.sleep(min(left, _LOOK_S))
 
     def leave(self, ticket: Ticket) -> None:
         """The download is over, well or badly."""

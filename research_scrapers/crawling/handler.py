@@ -15,6 +15,8 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import build_from_crawler
 
+from research_scrapers.crawling.gate import Gate, GateClosed
+from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.errors import SettingInvalid
 from research_scrapers.providers import providers
 
@@ -45,6 +47,11 @@ class ProviderHandler(BaseDownloadHandler):
         parts = urlsplit(request.url)
         if parts.scheme != "https" or parts.hostname not in self._hosts or parts.port not in (None, 443):
             raise OffsiteRefused(f"{parts.scheme}://{parts.netloc} belongs to no provider; the request was not sent")
+        gate: Gate = self.crawler.spider.gate  # type: ignore[union-attr]
+        try:
+            await gate.hold(request.meta["research_domain"], request.meta["research_line"])
+        except GateClosed:
+            raise Stopping("the run is stopping") from None
         url = request.url
         parameter = request.meta.get(KEY_PARAMETER)
         if parameter and self._key:

@@ -165,3 +165,25 @@ async def test_closing_a_line_sends_its_waiters_away_and_no_others():
         await gate.enter(ticket())
     assert not other.done()
     other.cancel()
+
+
+@on_loop
+async def test_a_pause_declared_after_a_request_was_let_in_holds_it_back_too():
+    gate = Gate(Limits())
+    await gate.enter(ticket())
+    gate.pause("youtube.com", 0.05)
+    began = asyncio.get_running_loop().time()
+    await gate.hold("youtube.com", "youtube:comments")
+    assert asyncio.get_running_loop().time() - began >= 0.04
+    gate.pause("youtube.com", 60)
+    gate.close("youtube:comments")
+    with pytest.raises(GateClosed):
+        await gate.hold("youtube.com", "youtube:comments")
+
+
+@on_loop
+async def test_the_probe_does_not_wait_for_itself():
+    gate = Gate(Limits(cooldown_s=0.02))
+    gate.breaker("youtube:comments").refused("x")
+    await gate.enter(ticket())
+    await asyncio.wait_for(gate.hold("youtube.com", "youtube:comments"), 0.5)
