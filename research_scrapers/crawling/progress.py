@@ -40,19 +40,21 @@ class Progress:
         self._task = asyncio.get_running_loop().create_task(self._tell())
 
     async def _tell(self) -> None:
-        pages = -1
+        pages = 0
+        ended = total = -1
         while True:
             await asyncio.sleep(_EVERY_S)
+            if not hasattr(self._spider, "session"):
+                continue
+            if total < 0:  # asked once: counting a million sub-jobs every few seconds would hold up the work
+                ended, total = self._spider.session.runs.standing(self._spider.session.run.id)
+                ended -= self._value("research/ended")
             now = self._value("research/pages")
-            if hasattr(self._spider, "session"):
-                logger.info("%s", self._line(now - max(pages, 0)))
+            logger.info("%s", self._line(ended + self._value("research/ended"), total, now - pages))
             pages = now
 
-    def _line(self, pages: int) -> str:
+    def _line(self, ended: int, total: int, pages: int) -> str:
         spider = self._spider
-        counts = spider.session.runs.counts(spider.session.run.id)
-        ended = sum(counts.get(name, 0) for name in ("complete", "empty", "partial", "failed"))
-        total = ended + counts.get("pending", 0) + counts.get("in_progress", 0)
         waits = max(spider.gate.paused_for(domain, spider.line) for domain in set(spider.provider.hosts.values()))
         state = spider.gate.breaker(spider.line).state
         pause = f", breaker {state}, paused for {waits:.0f} s" if waits else ""

@@ -355,6 +355,8 @@ class ResearchSpider(Spider):
                 )
             elif verdict(failure) is not Verdict.STOP:
                 self.ledger.fail(lease, failure.reason, failure.detail, retriable=retriable(failure))
+            assert self.crawler.stats is not None
+            self.crawler.stats.inc_value("research/ended")
         except LeaseLost as error:
             self.logger.warning("%s", error)
         except StoreError as error:
