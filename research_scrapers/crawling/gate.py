@@ -191,9 +191,14 @@ class Gate:
             self._timer = None
         soonest = float("inf")
         self._waiting.sort(key=lambda ticket: -ticket.priority)  # stable: first come, first served within a priority
+        full: set[tuple[str, str]] = set()  # nobody else with the same domain and artifact can go either
         for ticket in list(self._waiting):
+            if (ticket.domain, ticket.artifact) in full:
+                continue
             hindrance = self._hindrance(ticket)
-            if hindrance:
+            if hindrance == float("inf"):
+                full.add((ticket.domain, ticket.artifact))
+            elif hindrance:
                 soonest = min(soonest, hindrance)
             else:
                 self._waiting.remove(ticket)

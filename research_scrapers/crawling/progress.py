@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on."""
+"""What a person sees while a run goes on, and what it came to at the end."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from research_scrapers.errors import NothingReached, ResearchError
+from research_scrapers.store.report import coverage_table, summary
+
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
+    from research_scrapers.crawling.session import Session
     from research_scrapers.crawling.spider import ResearchSpider
 
 logger = logging.getLogger(__name__)
 
 _EVERY_S = 5.0
+_LISTED = 40
 
 
 class Progress:
@@ -71,3 +76,17 @@ class Progress:
         if self._task is not None:
             self._task.cancel()
             self._task = None
+
+
+def tell_end(spider: ResearchSpider, session: Session) -> ResearchError | None:
+    """Print what the run came to; returns why it counts as failed, if it does."""
+    assert spider.crawler.stats is not None
+    conn, run_id = session.store.conn, session.run.id
+    if session.resumed and not spider.failure and not spider.crawler.stats.get_value("downloader/request_count", 0):
+        logger.info("nothing was left to do: 0 requests, 0 new rows")
+    logger.info("%s\n\n%s\n", summary(conn, run_id), coverage_table(conn, run_id, _LISTED))
+    if spider.failure or session.runs.reached(run_id):
+        return spider.failure
+    return NothingReached(
+        "every video failed for a passing reason: check the network (and HTTPS_PROXY), then run the same command again"
+    )

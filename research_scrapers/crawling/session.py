@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from research_scrapers.errors import JobdirInUse, LinksEmpty, StoreUnwritable
+from research_scrapers.errors import JobdirInUse, LinksEmpty, SettingInvalid, StoreUnwritable
 from research_scrapers.links import Links
 from research_scrapers.models import Kind
 from research_scrapers.store.database import Store
@@ -70,6 +70,16 @@ def open_session(
     if run is None:
         run_id = new_run_id(datetime.now(UTC))
         run = runs.create(run_id, spider, config=config, jobdir=str(folder.path) if folder else None, links=links.label)
+    elif run.config.get("options") != config["options"]:
+        store.close()
+        assert folder is not None
+        folder.unlock()
+        raise SettingInvalid(
+            f"{run.id} was begun with {_told(run.config['options'])}, not with {_told(config['options'])}. Repeat the "
+            "first command, or name another JOBDIR for a new run"
+        )
+    else:
+        runs.update_config(run.id, config)
     if folder is not None:
         folder.remember(run.id)
     ledger = Ledger(store, run.id, owner_name(), lease_s=lease_s)
@@ -99,6 +109,10 @@ def take_in_links(session: Session, links: Links, provider: str, kinds: tuple[Ki
     if not session.resumed and not intake.added:
         raise LinksEmpty(f"no line of {links.label} names a video that {spider} can work on; "
                          "`research coverage` lists each line with its reason")  # fmt: skip
+
+
+def _told(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in options.items() if value is not None)
 
 
 class Jobdir:

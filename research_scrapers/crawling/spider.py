@@ -15,8 +15,9 @@ from scrapy import Request, Spider, signals
 from research_scrapers.config import Config
 from research_scrapers.coverage import Conclusion, conclude
 from research_scrapers.crawling.gate import Gate
-from research_scrapers.crawling.handler import KEY_PARAMETER
 from research_scrapers.crawling.politeness import Stopping
+from research_scrapers.crawling.progress import tell_end
+from research_scrapers.crawling.requests import request_of
 from research_scrapers.crawling.retry import FINAL, Retrier, answer_of, failure_of
 from research_scrapers.crawling.robots import preflight
 from research_scrapers.crawling.session import Session, open_session, take_in_links
@@ -25,7 +26,6 @@ from research_scrapers.errors import (
     EmptyPage,
     LayoutChanged,
     LeaseLost,
-    NothingReached,
     QuotaExhausted,
     ResearchError,
     SiteBlocked,
@@ -37,7 +37,6 @@ from research_scrapers.links import open_links
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.providers import Provider, Route, providers
 from research_scrapers.store.artifacts import keep_body
-from research_scrapers.store.report import coverage_table, summary
 from research_scrapers.verdicts import Verdict, retriable, verdict
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 _RESERVE = 4
 """Requests kept waiting at the gate, so that a free place is taken at once."""
 _LOOK_AGAIN_S = 10.0
-_LISTED = 40
 _PRIORITY = {Kind.METADATA: 300, Kind.TRANSCRIPT: 200, Kind.DANMAKU: 100, Kind.COMMENTS: 0}
 """Transcripts are short and their links expire, so they go before comments."""
 
@@ -107,7 +105,7 @@ class ResearchSpider(Spider):
         heartbeat: asyncio.Task[None] | None = None
         try:
             self._open()
-            if self.config.obey_robots:
+            if self.config.obey_robots and self.ledger.anything_to_do():
                 await preflight(self, self.route.probes(), self.config.robots_agent)
             self._begun = True
             heartbeat = asyncio.create_task(self._heartbeat())
@@ -188,33 +186,17 @@ class ResearchSpider(Spider):
             return
         for cursor in walk.take():
             ask = self.route.ask(walk.lease.video_id, cursor, walk.lease.session, self.options)
-            request = self._request(ask, priority=_PRIORITY[self.kind] + walk.lease.priority)
+            request = request_of(
+                ask, self.provider, self.line, self.kind, priority=_PRIORITY[self.kind] + walk.lease.priority
+            )
             request.meta["research_sub_job"] = walk.lease.id
-            request.cb_kwargs.update(walk=walk, cursor=cursor, ask=ask)
-            yield request
+            yield request.replace(
+                callback=self.parse, errback=self.on_error, cb_kwargs={"walk": walk, "cursor": cursor, "ask": ask}
+            )
 
     def bare_request(self, url: str) -> Request:
         """A request that belongs to no sub-job (robots.txt), under the same limits."""
-        return self._request(Ask(url), priority=1000)
-
-    def _request(self, ask: Ask, priority: int) -> Request:
-        host = ask.url.split("/", 3)[2]
-        request = Request(
-            ask.url, method=ask.method, headers=dict(ask.headers), body=ask.body, priority=priority, dont_filter=True,
-            cookies=None, callback=self.parse, errback=self.on_error,
-            meta={
-                "research_domain": self.provider.hosts[host],
-                "research_line": self.line,
-                "research_artifact": self.kind.value,
-                "download_slot": self.provider.hosts[host],
-                "handle_httpstatus_all": True,
-            },
-        )  # fmt: skip
-        if ask.official and self.provider.key_parameter:
-            request.meta[KEY_PARAMETER] = self.provider.key_parameter
-        if self.provider.cookies and not ask.official:
-            request.headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.provider.cookies.items())
-        return request
+        return request_of(Ask(url), self.provider, self.line, self.kind, priority=1000)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -396,22 +378,9 @@ class ResearchSpider(Spider):
                 failure.reason if failure else "interrupted",
                 park_until=datetime.fromisoformat(until).timestamp() if until else None,
             )
-            self._tell(session)
+            if self._begun:
+                self.failure = tell_end(self, session)
         except StoreError as error:
             self.failure = failure or error
         finally:
             session.close()
-
-    def _tell(self, session: Session) -> None:
-        assert self.crawler.stats is not None
-        requests = self.crawler.stats.get_value("downloader/request_count", 0)
-        counts = session.runs.counts(session.run.id)
-        conn, run_id = session.store.conn, session.run.id
-        if session.resumed and not requests and not self.failure:
-            self.logger.info("nothing was left to do: 0 requests, 0 new rows")
-        elif not self._begun:
-            return
-        self.logger.info("%s\n\n%s\n", summary(conn, run_id), coverage_table(conn, run_id, _LISTED))
-        if not self.failure and not session.runs.reached(run_id) and counts.get("failed"):
-            self.failure = NothingReached("every video failed for a passing reason: check the network (and "
-                                          "HTTPS_PROXY), then run the same command again")  # fmt: skip

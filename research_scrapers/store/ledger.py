@@ -53,8 +53,19 @@ class Ledger:
                     ).fetchone()
                     if row is not None:
                         conn.execute("UPDATE jobs SET status = 'in_progress' WHERE id = ?", (row["job_id"],))
-                        return self._lease(conn, row)
+                        return self._lease(conn, row if row["route"] == route else _rerouted(conn, row, route))
         return None
+
+    def anything_to_do(self) -> bool:
+        """Whether a sub-job waits, or is held by someone."""
+        now = self._clock()
+        with self._store.explained():
+            found = self._store.conn.execute(
+                "SELECT 1 FROM sub_jobs WHERE run_id = ? AND (status = 'in_progress'"
+                " OR status = 'pending' AND coalesce(not_before, 0) <= ?) LIMIT 1",
+                (self.run_id, now),
+            ).fetchone()
+        return found is not None
 
     def _lease(self, conn: sqlite3.Connection, row: sqlite3.Row) -> Lease:
         chains = conn.execute(
@@ -224,6 +235,20 @@ class Ledger:
 
     def _fenced(self, lease: Lease) -> _Fence:
         return _Fence(self._store, lease, self._clock() + self._lease_s)
+
+
+def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3.Row:
+    """A sub-job that was begun by another route (no API key then, one now) begins anew: one route's cursors mean
+    nothing to another. Its comments are kept, and are not stored twice.
+    """
+    conn.execute("DELETE FROM checkpoints WHERE sub_job_id = ?", (row["id"],))
+    conn.execute("DELETE FROM sightings WHERE sub_job_id = ?", (row["id"],))
+    again: sqlite3.Row = conn.execute(
+        "UPDATE sub_jobs SET route = ?, session = '{}', pages = 0, top_level = 0, replies = 0, threads_found = 0,"
+        " threads_done = 0, threads_failed = 0, claimed = NULL, note = NULL, limited = 0 WHERE id = ? RETURNING *",
+        (route, row["id"]),
+    ).fetchone()
+    return again
 
 
 class _Fence:

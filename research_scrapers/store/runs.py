@@ -92,6 +92,11 @@ class Runs:
             created_at=row["created_at"],
         )
 
+    def update_config(self, run_id: str, config: Mapping[str, Any]) -> None:
+        """Record what a later session of the run decided otherwise (robots.txt, limits, route)."""
+        with self._store.writing() as conn:
+            conn.execute("UPDATE runs SET config = ? WHERE id = ?", (json.dumps(config, sort_keys=True), run_id))
+
     def take_in(
         self, run_id: str, lines: Iterable[Link | BadLine], *, provider: str, kinds: Iterable[Kind], spider: str
     ) -> Intake:

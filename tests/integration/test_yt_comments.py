@@ -115,8 +115,8 @@ async def test_a_finished_run_asks_for_nothing_more(replica, workplace):
     work.links(*yt.videos)
     await work.crawl_here()
     asked, rows = yt.counters()["by_path"], work.query("SELECT count(*) FROM comments")
-    await work.crawl_here(settings={"ROBOTSTXT_OBEY": False})
-    assert yt.counters()["by_path"] == asked
+    await work.crawl_here()
+    assert yt.counters()["by_path"] == asked  # not even robots.txt
     assert work.query("SELECT count(*) FROM comments") == rows
 
 
@@ -130,6 +130,35 @@ async def test_a_longer_links_file_adds_to_the_run(replica, workplace):
     await work.crawl_here()
     assert work.query("SELECT count(*) FROM runs") == [(1,)]
     assert work.query("SELECT count(*) FROM jobs WHERE status = 'success'") == [(3,)]
+
+
+@ensureDeferred
+async def test_a_key_that_comes_later_begins_unfinished_videos_anew_by_the_api(replica, workplace):
+    yt = replica("--videos", "3", "--comments", "150-200")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    yt.faults({"action": "captcha", "skip": 12})
+    await work.crawl_here(settings={"BREAKER_PATIENCE": 1})
+    assert 0 < len(work.ids()) < sum(len(yt.truth(video)["parents"]) for video in yt.videos)
+    yt.faults()
+    work.key = "replica-key"
+    crawler = await work.crawl_here()
+    assert crawler.spider.failure is None
+    for video in yt.videos:
+        assert sorted(work.ids(video)) == sorted(yt.truth(video)["parents"])
+        assert work.coverage(video)["collected"] == len(yt.truth(video)["parents"])
+
+
+@ensureDeferred
+async def test_a_run_keeps_the_options_it_was_begun_with(replica, workplace):
+    yt = replica("--videos", "1", "--comments", "5-9")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(max_comments="3")
+    crawler = await work.crawl_here()
+    assert isinstance(crawler.spider.failure, SettingInvalid)
+    assert "max_comments=3" in str(crawler.spider.failure)
+    await work.crawl_here(max_comments="3")
 
 
 FAULTS = {

@@ -1,0 +1,31 @@
+"""From a provider's plain description to a Scrapy request that the gate and the handler understand."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from scrapy import Request
+
+from research_scrapers.crawling.handler import KEY_PARAMETER
+from research_scrapers.models import Ask, Kind
+from research_scrapers.providers import Provider
+
+
+def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority: int) -> Request:
+    """The request, with the names under which its limits are counted."""
+    domain = provider.hosts[urlsplit(ask.url).netloc]
+    headers = dict(ask.headers)
+    if provider.cookies and not ask.official:
+        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in provider.cookies.items())
+    meta = {
+        "research_domain": domain,
+        "research_line": line,
+        "research_artifact": kind.value,
+        "download_slot": domain,
+        "handle_httpstatus_all": True,
+    }
+    if ask.official and provider.key_parameter:
+        meta[KEY_PARAMETER] = provider.key_parameter
+    return Request(
+        ask.url, method=ask.method, headers=headers, body=ask.body, meta=meta, priority=priority, dont_filter=True
+    )
