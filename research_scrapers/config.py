@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from research_scrapers import __version__
 from research_scrapers.errors import SettingInvalid
@@ -51,6 +53,7 @@ class Config:
     obey_robots: bool
     robots_agent: str
     api_key: str | None
+    origin: str | None
     limits: Limits
     retry: RetryPolicy
     window: int
@@ -70,6 +73,7 @@ class Config:
             obey_robots=settings.getbool("ROBOTSTXT_OBEY"),
             robots_agent=settings.get("ROBOTSTXT_USER_AGENT") or settings.get("USER_AGENT") or "*",
             api_key=settings.get("YOUTUBE_API_KEY") or None,
+            origin=_origin(settings.get("ORIGIN")),
             limits=Limits(
                 total=number.whole("CONCURRENT_REQUESTS", 1),
                 per_domain=number.whole("CONCURRENT_REQUESTS_PER_DOMAIN", 1),
@@ -151,3 +155,17 @@ def _count(name: str, value: Any) -> int | None:
     if number < 0:
         raise SettingInvalid(f"-a {name}={value}: it must not be negative")
     return number
+
+
+def _origin(origin: str | None) -> str | None:
+    """The replica's address, which must be on this machine: nobody is to be pointed at a stranger's server."""
+    if not origin:
+        return None
+    parts = urlsplit(origin)
+    try:
+        loopback = parts.hostname == "localhost" or ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        loopback = False
+    if parts.scheme != "http" or not loopback or parts.path.strip("/"):
+        raise SettingInvalid(f"ORIGIN={origin}: it must be a loopback address such as http://127.0.0.1:8000")
+    return origin.rstrip("/")

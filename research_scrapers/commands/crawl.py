@@ -29,14 +29,6 @@ _NOISE = (
 class Command(ScrapyCrawl):
     """Run a spider of the project."""
 
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        super().process_options(args, opts)
-        assert self.settings is not None
-        known = {name for name, exporter in self.settings.getwithbase("FEED_EXPORTERS").items() if exporter}
-        for feed, options in self.settings.getdict("FEEDS").items():
-            if options.get("format") not in known:
-                raise UsageError(f"-o {feed}: write to a .jsonl or .csv file", print_help=False)
-
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("name one spider")

@@ -6,7 +6,6 @@ and, for the demo, tests and benchmarks, requests are turned to a local replica 
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -15,9 +14,9 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import build_from_crawler
 
+from research_scrapers.config import Config
 from research_scrapers.crawling.gate import Gate, GateClosed
 from research_scrapers.crawling.politeness import Stopping
-from research_scrapers.errors import SettingInvalid
 from research_scrapers.providers import providers
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ class ProviderHandler(BaseDownloadHandler):
         super().__init__(crawler)
         self._inner = build_from_crawler(HTTP11DownloadHandler, crawler)
         self._hosts = {host for provider in providers().values() for host in provider.hosts}
-        self._origin = checked_origin(crawler.settings.get("ORIGIN"))
-        self._key = crawler.settings.get("YOUTUBE_API_KEY")
+        config = Config.from_settings(crawler.settings)
+        self._origin, self._key = config.origin, config.api_key
 
     async def download_request(self, request: Request) -> Response:
         parts = urlsplit(request.url)
@@ -74,17 +73,3 @@ class ProviderHandler(BaseDownloadHandler):
 
     async def close(self) -> None:
         await self._inner.close()
-
-
-def checked_origin(origin: str | None) -> str | None:
-    """The replica's address, which must be on this machine: nobody is to be pointed at a stranger's server."""
-    if not origin:
-        return None
-    parts = urlsplit(origin)
-    try:
-        loopback = parts.hostname == "localhost" or ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        loopback = False
-    if parts.scheme != "http" or not loopback or parts.path.strip("/"):
-        raise SettingInvalid(f"ORIGIN={origin}: it must be a loopback address such as http://127.0.0.1:8000")
-    return origin.rstrip("/")

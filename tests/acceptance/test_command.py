@@ -1,0 +1,271 @@
+"""The command of the README, as a person types it: exit codes, messages, resume, Ctrl-C, proxies and certificates."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+def told(result: subprocess.CompletedProcess[str]) -> str:
+    """The last sentence that the person reads. A traceback is never kind."""
+    assert "Traceback" not in result.stderr, result.stderr
+    return result.stderr.strip().splitlines()[-1]
+
+
+def test_collects_resumes_and_says_when_nothing_is_left(replica, workplace):
+    yt = replica("--videos", "3", "--comments", "30-60")
+    work = workplace(yt.origin)
+    work.links(*(f"https://www.youtube.com/watch?v={video}" for video in yt.videos), "https://www.youtube.com/@x")
+    first = work.crawl()
+    assert first.returncode == 0, first.stderr
+    assert "3 videos (3 complete)" in first.stderr
+    assert "1 lines name no video" in first.stderr
+    truth = {comment for video in yt.videos for comment in yt.truth(video)["parents"]}
+    lines = [json.loads(line) for line in work.feed.read_text(encoding="utf-8").splitlines()]
+    assert sorted(line["comment_id"] for line in lines) == sorted(truth)
+    assert {line["type"] for line in lines} == {"comment"}
+    before, asked = work.feed.read_bytes(), yt.counters()["total"]
+    again = work.crawl()
+    assert again.returncode == 0
+    assert "nothing was left to do: 0 requests, 0 new rows" in again.stderr
+    assert (work.feed.read_bytes(), yt.counters()["total"]) == (before, asked)
+
+
+def test_csv_and_a_new_feed_of_a_finished_run(replica, workplace):
+    yt = replica("--videos", "1", "--comments", "20-30")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    assert work.crawl(feed=False).returncode == 0
+    out = work.folder / "out.csv"
+    assert work.crawl("-O", str(out), feed=False).returncode == 0
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["comment_id"] for row in rows) == sorted(yt.truth(yt.videos[0])["parents"])
+
+
+def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(replica, workplace):
+    yt = replica("--videos", "6", "--comments", "200-300", "--latency-ms", "150")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    process = subprocess.Popen(work.command(), env=work.environment, cwd=work.folder, stderr=subprocess.PIPE, text=True)
+    while yt.counters()["total"] < 20:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Nothing is lost" in stderr
+    assert "Traceback" not in stderr
+    assert time.monotonic() - began < 10
+    assert work.query("SELECT count(*) FROM sub_jobs WHERE status = 'in_progress'") == [(0,)]
+    asked, pages = yt.counters()["total"], work.query("SELECT sum(pages) FROM sub_jobs")[0][0]
+    assert asked - pages <= 1  # robots.txt: what was in flight was stored before it stopped
+    assert work.crawl().returncode == 0
+    truth = {comment for video in yt.videos for comment in yt.truth(video)["parents"]}
+    lines = [json.loads(line)["comment_id"] for line in work.feed.read_text(encoding="utf-8").splitlines()]
+    assert sorted(lines) == sorted(truth)
+    assert yt.counters()["repeats"] <= 1
+
+
+def test_ctrl_c_does_not_wait_for_a_site_that_asked_for_patience(replica, workplace):
+    yt = replica("--videos", "3")
+    yt.faults({"action": "status", "status": 429, "retry_after": 600, "path": "/watch"})
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    process = subprocess.Popen(work.command(), env=work.environment, cwd=work.folder, stderr=subprocess.PIPE, text=True)
+    while yt.counters()["total"] < 2:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=15)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+
+
+def test_a_real_proxy_and_its_certificate(replica, workplace):
+    yt = replica("--videos", "2", "--comments", "20-40")
+    work = workplace("")
+    work.links(*yt.videos)
+    environment = {"HTTPS_PROXY": yt.proxy, "SSL_CERT_FILE": yt.ca_file, "NO_PROXY": "", "no_proxy": ""}
+    assert work.crawl(env=environment).returncode == 0
+    assert set(work.ids()) == {comment for video in yt.videos for comment in yt.truth(video)["parents"]}
+    untrusted = work.crawl(env=environment | {"SSL_CERT_FILE": ""}, jobdir="other", feed=False)
+    assert untrusted.returncode == 8
+    assert "SSL_CERT_FILE" in told(untrusted)
+
+
+def test_robots_refuse_with_their_own_exit_code(replica, workplace):
+    yt = replica("--videos", "2", "--robots", "real")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    refused = work.crawl()
+    assert refused.returncode == 4
+    assert "www.youtube.com disallows /youtubei/v1/next" in told(refused)
+    assert "YOUTUBE_API_KEY" in told(refused)
+    assert work.crawl(env={"RESEARCH_ROBOTS": "ignore"}).returncode == 0
+
+
+def test_a_site_that_cannot_be_reached(workplace):
+    work = workplace("http://127.0.0.1:9")
+    work.links("dQw4w9WgXcQ")
+    result = work.crawl("-s", "RETRY_BACKOFF_CAP_S=0.01")
+    assert result.returncode == 4
+    assert "Check the network" in told(result)
+    result = work.crawl("-s", "RETRY_BACKOFF_CAP_S=0.01", "-s", "ROBOTSTXT_OBEY=False")
+    assert result.returncode == 9
+    assert "run the same command again" in told(result)
+
+
+def test_secrets_are_nowhere(replica, workplace):
+    yt = replica("--videos", "1", "--comments", "5-9", "--api-key", "canary-AIza-7")
+    work = workplace(yt.origin, key="canary-AIza-7")
+    work.links(*yt.videos)
+    result = work.crawl("-L", "DEBUG")
+    assert result.returncode == 0
+    assert set(work.ids()) == set(yt.truth(yt.videos[0])["parents"])
+    assert "canary" not in result.stderr.replace("'YOUTUBE_API_KEY': 'canary-AIza-7'", "canary in the settings list")
+    for path in work.folder.rglob("*"):
+        if path.is_file():
+            assert b"canary-AIza" not in path.read_bytes(), path
+
+
+BAD = {
+    "no links": (["-a", "links="], 2, "one link per line"),
+    "missing file": (["-a", "links=nowhere.txt"], 2, "there is no file nowhere.txt"),
+    "unknown argument": (["-a", "sorts=top"], 2, "Did you mean sort"),
+    "bad sort": (["-a", "sort=newset"], 2, "Did you mean newest"),
+    "bad number": (["-a", "max_comments=ten"], 2, "whole number"),
+    "bad setting": (["-s", "CONCURRENT_REQUESTS=many"], 2, "CONCURRENT_REQUESTS=many"),
+    "foreign origin": (["-s", "ORIGIN=http://example.org"], 2, "loopback"),
+    "feed format": (["-o", "out.xlsx"], 2, "Unrecognized output format"),
+    "no folder for the database": (["-s", "RESEARCH_DB=/nowhere/at/all.db"], 3, "RESEARCH_DB"),
+}
+
+
+@pytest.mark.parametrize(("flags", "code", "message"), BAD.values(), ids=BAD)
+def test_bad_input_gets_its_message_and_exit_code(workplace, flags, code, message):
+    work = workplace("http://127.0.0.1:9")
+    work.links("dQw4w9WgXcQ")
+    result = work.crawl(*flags, feed=False)
+    assert "Traceback" not in result.stderr, result.stderr
+    assert (result.returncode, message in result.stderr + result.stdout) == (code, True), result.stderr + result.stdout
+
+
+def test_an_empty_links_file(workplace):
+    work = workplace("http://127.0.0.1:9")
+    work.links("# nothing")
+    result = work.crawl()
+    assert (result.returncode, "has no links" in told(result)) == (2, True)
+
+
+def test_a_misspelt_spider(workplace):
+    work = workplace()
+    command = [part.replace("yt_comments", "yt_coments") for part in work.command()]
+    result = subprocess.run(command, env=work.environment, cwd=work.folder, capture_output=True, text=True, check=False)
+    assert (result.returncode, "Did you mean yt_comments?" in result.stdout + result.stderr) == (2, True)
+
+
+def test_a_database_that_is_none(workplace):
+    work = workplace("http://127.0.0.1:9")
+    work.links("dQw4w9WgXcQ")
+    work.db.write_bytes(b"garbage " * 1000)
+    result = work.crawl()
+    assert (result.returncode, "damaged or is not a database" in told(result)) == (3, True)
+    assert work.db.read_bytes() == b"garbage " * 1000
+
+
+def test_a_database_of_a_newer_version(workplace):
+    work = workplace("http://127.0.0.1:9")
+    work.links("dQw4w9WgXcQ")
+    work.crawl("-s", "ROBOTSTXT_OBEY=False", "-s", "RETRY_TIMES=0")
+    with sqlite3.connect(work.db) as conn:
+        conn.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('research_scrapers', 'm9', '')"
+        )
+    conn.close()
+    result = work.crawl()
+    assert (result.returncode, "newer version" in told(result)) == (3, True)
+
+
+def test_a_jobdir_in_use(replica, workplace):
+    yt = replica("--videos", "3", "--comments", "100-200", "--latency-ms", "300")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    first = subprocess.Popen(work.command(), env=work.environment, cwd=work.folder, stderr=subprocess.DEVNULL)
+    try:
+        while yt.counters()["total"] < 2:
+            time.sleep(0.05)
+        second = work.crawl()
+        assert (second.returncode, f"process {first.pid}" in told(second)) == (2, True)
+    finally:
+        first.kill()
+        first.wait()
+
+
+def test_a_disk_that_fills_up_stops_the_run_and_loses_nothing(replica, workplace, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=900k", "tmpfs", disk], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("this machine lets nobody mount a small disk")
+    yt = replica("--videos", "4", "--comments", "300-400")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    try:
+        result = work.crawl("-s", f"RESEARCH_DB={disk / 'r.db'}", feed=False)
+        assert (result.returncode, "The disk is full" in told(result)) == (3, True)
+        subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
+        result = work.crawl("-s", f"RESEARCH_DB={disk / 'r.db'}")
+        assert result.returncode == 0, result.stderr
+        lines = [json.loads(line)["comment_id"] for line in work.feed.read_text(encoding="utf-8").splitlines()]
+        truth = {comment for video in yt.videos for comment in yt.truth(video)["parents"]}
+        assert sorted(lines) == sorted(truth)
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+class TestResearch:
+    def run(self, *arguments, cwd, **environment):
+        return subprocess.run(
+            [sys.executable, "-c", "from research_scrapers.cli.main import main; main()", *arguments],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, cwd=cwd, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+
+    def test_coverage_and_runs(self, replica, workplace):
+        yt = replica(spec=[{"comments": 20}, {"state": "private"}])
+        work = workplace(yt.origin)
+        work.links(*yt.videos, "https://www.youtube.com/playlist?list=PL1")
+        work.crawl()
+        shown = self.run("coverage", "--db", str(work.db), cwd=work.folder)
+        assert shown.returncode == 0
+        for expected in (*yt.videos, "complete", "video_private", "line 3", "playlist"):
+            assert expected in shown.stdout
+        listed = self.run("runs", cwd=work.folder, RESEARCH_DB=str(work.db))
+        assert "yt_comments" in listed.stdout
+        missing = self.run("coverage", "run_nonsense", "--db", str(work.db), cwd=work.folder)
+        assert (missing.returncode, "no run is called" in missing.stderr) == (2, True)
+
+    def test_no_database(self, tmp_path):
+        result = self.run("runs", cwd=tmp_path)
+        assert (result.returncode, "there is no database" in result.stderr) == (2, True)
+        assert not list(tmp_path.iterdir())
+
+    def test_demo(self, tmp_path):
+        result = self.run("demo", "--latency-ms", "0", cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert "Traceback" not in result.stderr
+        assert "complete" in result.stderr
+        assert "comments_disabled" in result.stderr
+        assert (tmp_path / "jobs/demo/out.jsonl").stat().st_size > 100_000
