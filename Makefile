@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format clean help
+.PHONY: demo test lint format picture clean help
 
 help:
 	@echo "make demo   collect YouTube comments from a local replica and show what came of it"
@@ -16,8 +16,8 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.dev lint
 	@rm -f .coverage .coverage.*
-	$(BIN)/python -m pytest --cov --cov-report= $(PYTEST)
-	$(BIN)/coverage combine -q 2>/dev/null || true
+	$(BIN)/coverage run -m pytest $(PYTEST)
+	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=90
 
 lint: $(VENV)/.dev
@@ -45,6 +45,9 @@ $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.runtime
+
+picture: $(VENV)/.runtime
+	$(BIN)/python docs/picture.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .coverage*

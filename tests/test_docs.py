@@ -1,0 +1,110 @@
+"""Docs that can fail: every setting, argument, command, error, exit code, table and column is in the reference."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from research_scrapers import errors, settings
+from research_scrapers.cli.main import cli
+from research_scrapers.config import ARGUMENTS
+from research_scrapers.store.database import Store
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OURS = re.findall(
+    r"^([A-Z_]+) =", inspect.getsource(settings).split("# -- ours")[1].split("# -- politeness")[0], flags=re.MULTILINE
+)
+ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
+LEAVES = [kind for kind in ERRORS if not kind.__subclasses__()]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_setting_is_documented_with_its_default(name):
+    row = next(line for line in REFERENCE.splitlines() if line.startswith(f"| `{name}`"))
+    value = getattr(settings, name)
+    assert f"| {value} |" in row or f"| `{value}` |" in row or (value == "" and "| none |" in row)
+
+
+@pytest.mark.parametrize("name", ["links", *ARGUMENTS])
+def test_every_argument_is_documented(name):
+    assert f"| `{name}` |" in REFERENCE
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_every_command_is_documented(name):
+    assert f"`research {name}" in REFERENCE
+    assert cli.commands[name].help
+
+
+@pytest.mark.parametrize("kind", LEAVES, ids=lambda kind: kind.__name__)
+def test_every_error_is_documented(kind):
+    assert f"`{errors.reason_of(kind)}`" in REFERENCE
+    assert kind.__name__ in REFERENCE
+    assert kind.__doc__
+
+
+@pytest.mark.parametrize("kind", LEAVES, ids=lambda kind: kind.__name__)
+def test_every_error_is_in_the_map_at_the_top_of_its_file(kind):
+    assert kind.__name__ in errors.__doc__
+
+
+def test_exit_codes_are_documented_where_they_belong():
+    for kind in LEAVES:
+        if kind.exit_code != 1:
+            row = next(line for line in REFERENCE.splitlines() if kind.__name__ in line and line.endswith(" |"))
+            assert row.endswith(f"| {kind.exit_code} |")
+    for code in {kind.exit_code for kind in ERRORS} | {0, 130}:
+        assert f"\n| {code} | " in REFERENCE
+
+
+def test_every_table_and_every_column_of_comments_is_documented(tmp_path):
+    store = Store(tmp_path / "research.db")
+    names = [row[0] for row in store.conn.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
+    for name in names:
+        if not name.startswith(("sqlite_", "_sqlite", "comments_fts_")):
+            assert f"| `{name}` |" in REFERENCE, name
+    for row in store.conn.execute("PRAGMA table_info(comments)"):
+        if row["name"] != "id":
+            assert f"`{row['name']}`" in REFERENCE, row["name"]
+    store.close()
+
+
+def test_reasons_of_a_conclusion_are_documented():
+    source = (ROOT / "research_scrapers" / "coverage.py").read_text(encoding="utf-8")
+    for reason in re.findall(r"Outcome\.[A-Z]+, (?:facts\.note or )?\"(\w+)\"", source):
+        assert f"`{reason}`" in REFERENCE
+
+
+def test_links_in_the_docs_lead_somewhere():
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_readme_begins_with_what_it_is_a_picture_and_two_commands():
+    screen = README[: README.index("## ")]
+    assert screen.index("# Research Scrapers") < screen.index("](docs/demo.svg)") < screen.index("make demo    #")
+    assert "make test" in screen
+
+
+def test_the_readmes_commands_exist():
+    for command in re.findall(r"`(research \w+)", README):
+        assert command.split()[1] in cli.commands
+    spiders = subprocess.run(
+        [sys.executable, "-m", "scrapy", "list"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert set(re.findall(r"scrapy crawl (\w+)", README)) <= set(spiders)
+
+
+def test_nothing_names_a_package_index_or_this_machine():
+    for path in (ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / "Makefile"):
+        assert not re.search(
+            r"index-url|https?://(?!json|keepachangelog)\S*(pypi|simple)", path.read_text(encoding="utf-8")
+        )
