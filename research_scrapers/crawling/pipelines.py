@@ -29,7 +29,7 @@ class ValidatePipeline:
                 problem = f"comment {record.comment_id!r} has depth {record.depth} and parent {record.parent_id!r}"
             if problem:
                 item.receipt.set_exception(LayoutChanged(problem))
-                raise DropItem(problem)
+                raise DropItem(problem, log_level="DEBUG")
         return item
 
 
@@ -49,7 +49,7 @@ class StorePipeline:
             receipt = spider.ledger.commit_page(item.lease, item.page, spider.options, quota=item.quota)
         except ResearchError as error:
             item.receipt.set_exception(error)
-            raise DropItem(str(error)) from error
+            raise DropItem(str(error), log_level="DEBUG") from error
         stats = self._crawler.stats
         assert stats is not None
         stats.inc_value("research/pages")

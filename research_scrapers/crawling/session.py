@@ -9,6 +9,7 @@ import os
 import platform
 import secrets
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,39 +58,38 @@ def open_session(
     db: Path, spider: str, links: Links, config: Mapping[str, Any], *, jobdir: str | None, lease_s: float
 ) -> Session:
     """Find or make the run that this command means."""
-    folder = Jobdir(Path(jobdir)) if jobdir else None
-    try:
-        store = Store(db)
-    except BaseException:
+    with ExitStack() as undo:
+        folder = Jobdir(Path(jobdir)) if jobdir else None
         if folder is not None:
-            folder.unlock()
-        raise
-    runs = Runs(store)
-    run = folder.known_run(runs, spider) if folder else None
-    resumed = run is not None
-    if run is None:
-        run_id = new_run_id(datetime.now(UTC))
-        run = runs.create(run_id, spider, config=config, jobdir=str(folder.path) if folder else None, links=links.label)
-    elif run.config.get("options") != config["options"]:
-        store.close()
-        assert folder is not None
-        folder.unlock()
-        raise SettingInvalid(
-            f"{run.id} was begun with {_told(run.config['options'])}, not with {_told(config['options'])}. Repeat the "
-            "first command, or name another JOBDIR for a new run"
-        )
-    else:
-        runs.update_config(run.id, config)
-    if folder is not None:
-        folder.remember(run.id)
-    ledger = Ledger(store, run.id, owner_name(), lease_s=lease_s)
-    if resumed:
-        released = ledger.release(owners=[owner for owner in ledger.owners() if not is_alive(owner)])
-        reopened = runs.reopen(run.id)
-        logger.info(
-            "resuming %s: %d sub-jobs of a session that ended are taken up again, %d that failed are tried again",
-            run.id, released, reopened,
-        )  # fmt: skip
+            undo.callback(folder.unlock)
+        store = Store(db)
+        undo.callback(store.close)
+        runs = Runs(store)
+        run = folder.known_run(runs, spider) if folder else None
+        resumed = run is not None
+        if run is None:
+            run = runs.create(
+                new_run_id(datetime.now(UTC)), spider, config=config, jobdir=str(folder.path) if folder else None,
+                links=links.label,
+            )  # fmt: skip
+        elif run.config.get("options") != config["options"]:
+            raise SettingInvalid(
+                f"{run.id} was begun with {_told(run.config['options'])}, not with {_told(config['options'])}. Repeat "
+                "the first command, or name another JOBDIR for a new run"
+            )
+        else:
+            runs.update_config(run.id, config)
+        if folder is not None:
+            folder.remember(run.id)
+        ledger = Ledger(store, run.id, owner_name(), lease_s=lease_s)
+        if resumed:
+            released = ledger.release(owners=[owner for owner in ledger.owners() if not is_alive(owner)])
+            reopened = runs.reopen(run.id)
+            logger.info(
+                "resuming %s: %d sub-jobs of a session that ended are taken up again, %d that failed are tried again",
+                run.id, released, reopened,
+            )  # fmt: skip
+        undo.pop_all()
     return Session(store, runs, run, ledger, resumed, folder)
 
 
