@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 SORTS = ("newest", "top")
 REFRESHES = ("all", "new")
+SCRAPYS = (
+    "DOWNLOAD_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_MAXSIZE", "DOWNLOAD_WARNSIZE", "CONCURRENT_ITEMS",
+    "AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY", "AUTOTHROTTLE_TARGET_CONCURRENCY",
+)  # fmt: skip
+"""Scrapy's own numbers, checked here so that a slip of the pen is told in a sentence."""
 ARGUMENTS = {
     "sort": "newest (complete) or top",
     "max_comments": "at most so many comments and replies per video",
@@ -67,9 +72,11 @@ class Config:
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Config:
         number = _Numbers(settings)
+        for name in SCRAPYS:
+            number.real(name, 0)
         return cls(
             db=Path(settings.get("RESEARCH_DB") or "research.db"),
-            jobdir=settings.get("JOBDIR") or None,
+            jobdir=_jobdir(settings.get("JOBDIR")),
             obey_robots=settings.getbool("ROBOTSTXT_OBEY"),
             robots_agent=settings.get("ROBOTSTXT_USER_AGENT") or settings.get("USER_AGENT") or "*",
             api_key=settings.get("YOUTUBE_API_KEY") or None,
@@ -169,3 +176,13 @@ def _origin(origin: str | None) -> str | None:
     if parts.scheme != "http" or not loopback or parts.path.strip("/"):
         raise SettingInvalid(f"ORIGIN={origin}: it must be a loopback address such as http://127.0.0.1:8000")
     return origin.rstrip("/")
+
+
+def _jobdir(value: str | None) -> str | None:
+    if not value:
+        return None
+    try:
+        Path(value).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingInvalid(f"JOBDIR={value}: {error.strerror}. Name a folder that can be made") from error
+    return value

@@ -25,6 +25,8 @@ class Facts:
     """A limit that the person set cut something off."""
     looped: bool = False
     """A chain was ended because the site sent the same records again and again."""
+    cut_off: bool = False
+    """The main chain ended in a page without anything, although the site had led there."""
     grounded: bool = False
     """The main chain was ended where an earlier run's unbroken range begins."""
     note: str | None = None
@@ -44,7 +46,10 @@ class Conclusion:
 def conclude(facts: Facts) -> Conclusion:
     """The outcome of a walk whose chains have all ended."""
     gap = max((facts.claimed or 0) - facts.collected, 0)
-    numbers = f"the site claims {facts.claimed}, {facts.collected} collected"
+    numbers = f"the site claims {'?' if facts.claimed is None else facts.claimed}, {facts.collected} collected"
+    notes = (facts.note or "").split(",")
+    looped = facts.looped or "token_loop" in notes
+    partial_order = "top_order" in notes or "top_order_only" in notes
     if facts.threads_failed:
         return Conclusion(
             Outcome.PARTIAL,
@@ -56,12 +61,17 @@ def conclude(facts: Facts) -> Conclusion:
         return Conclusion(Outcome.PARTIAL, "limit", "stopped at the limit that was set")
     if facts.grounded:
         return Conclusion(Outcome.COMPLETE, "known_ground", "read down to what an earlier run holds", contiguous=True)
-    if facts.looped and (gap or facts.claimed is None):
+    if facts.cut_off and (gap > _GAP_COUNT or facts.claimed is None):
+        return Conclusion(Outcome.PARTIAL, "empty_page", f"the last page was empty; {numbers}", retriable=True)
+    if looped and (gap or facts.claimed is None):
         return Conclusion(Outcome.PARTIAL, "pages_repeat", f"the site sent the same page again and again; {numbers}")
+    if partial_order and facts.collected and (facts.claimed is None or gap > _GAP_COUNT):
+        return Conclusion(Outcome.PARTIAL, facts.note, f"this order may not reach every comment; {numbers}")
     if gap > max(_GAP_COUNT, _GAP_SHARE * (facts.claimed or 0)):
         return Conclusion(Outcome.PARTIAL, facts.note or "fewer_than_claimed", f"every page was read; {numbers}")
     if not facts.collected:
         return Conclusion(Outcome.EMPTY, "no_comments", "the site shows none", contiguous=True)
+    whole = facts.note is None and not facts.cut_off
     if gap:
-        return Conclusion(Outcome.COMPLETE, "site_shows_fewer", f"every page was read; {numbers}", contiguous=True)
-    return Conclusion(Outcome.COMPLETE, facts.note, None, contiguous=facts.note is None)
+        return Conclusion(Outcome.COMPLETE, "site_shows_fewer", f"every page was read; {numbers}", contiguous=whole)
+    return Conclusion(Outcome.COMPLETE, facts.note, None, contiguous=whole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import io
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -77,7 +78,12 @@ def open_links(value: str | None, *, stdin: BinaryIO | None = None) -> Links:
 def _decoded(file: BinaryIO) -> Iterator[str]:
     head = file.peek(4)[:4] if hasattr(file, "peek") else b""
     wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    yield from codecs.getreader("utf-16" if wide else "utf-8-sig")(file, "replace")
+    text = io.TextIOWrapper(file, encoding="utf-16" if wide else "utf-8-sig", errors="replace")
+    try:
+        yield from text
+    finally:
+        if not file.closed:
+            text.detach()  # whoever opened the file closes it
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[Link | BadLine]:

@@ -77,8 +77,13 @@ DOWNLOADER_MIDDLEWARES = {
 EXTENSIONS = {
     "scrapy.extensions.throttle.AutoThrottle": None,
     "scrapy.extensions.logstats.LogStats": None,
+    "scrapy.extensions.spiderstate.SpiderState": None,  # nothing but the ledger is remembered
     "research_scrapers.crawling.politeness.SteadyThrottle": 0,
     "research_scrapers.crawling.progress.Progress": 100,
+}
+FEED_STORAGES = {
+    "": "research_scrapers.crawling.feeds.FileStorage",
+    "file": "research_scrapers.crawling.feeds.FileStorage",
 }
 FEED_EXPORTERS = {  # one record a line, each once, also after a crash
     "jsonl": "research_scrapers.crawling.feeds.JsonLinesFeed",

@@ -12,7 +12,7 @@ from typing import Any
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
-from research_scrapers.errors import ResearchError
+from research_scrapers.errors import ResearchError, SettingInvalid
 
 INTERRUPTED = 130
 _NOISE = (
@@ -38,6 +38,11 @@ class Command(ScrapyCrawl):
             nearest = difflib.get_close_matches(args[0], names, n=1)
             hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(sorted(names))}"
             raise UsageError(f"no spider is called {args[0]}. {hint}", print_help=False)
+        for feed, options in process.settings.getdict("FEEDS").items():
+            if options.get("postprocessing") or options.get("batch_item_count"):
+                raise UsageError(
+                    f"{feed}: feeds are plain files here; compress or split them afterwards", print_help=False
+                )
         if process.settings.get("LOG_LEVEL") != "DEBUG":
             for noise in _NOISE:  # here, because Scrapy has just set up its logging
                 logging.getLogger(noise).setLevel(logging.WARNING)
@@ -49,6 +54,8 @@ class Command(ScrapyCrawl):
         if failure is None and spider is not None:
             failure = getattr(spider, "failure", None)
         if failure is not None:
+            if isinstance(failure, ValueError | OSError):  # from Scrapy's own reading of a setting, or of JOBDIR
+                failure = SettingInvalid(str(failure))
             if not isinstance(failure, ResearchError):
                 raise failure
             sys.stderr.write(f"\nresearch: {failure}.\n")

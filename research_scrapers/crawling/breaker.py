@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 _GROWTH = 1.6
 _PROBE_S = 60.0
+_LONGEST_S = 3600.0
+"""A site that wants us away for longer than this is not worth waiting for in a running process."""
+_MOST_ASKED = 50
 
 
 @dataclass(slots=True)
@@ -27,6 +30,7 @@ class Breaker:
     _probe_until: float = 0.0
     _half_open: bool = False
     _refused: bool = False
+    _asked: int = 0
     _victims: set[Hashable] = field(default_factory=set)
 
     @property
@@ -41,7 +45,8 @@ class Breaker:
         """Whether it has opened so often, with nothing served in between, that waiting here is pointless. Faults
         count only when they hit many sub-jobs: one bad thread retried at the end of a run is not an outage.
         """
-        return self._openings > self.patience and (self._refused or len(self._victims) >= self.threshold)
+        many = self._openings > self.patience and (self._refused or len(self._victims) >= self.threshold)
+        return many or self._asked > _MOST_ASKED or self.open_for() > _LONGEST_S
 
     def open_for(self) -> float:
         """Seconds until the cool-down has passed."""
@@ -59,7 +64,7 @@ class Breaker:
     def served_well(self) -> None:
         """An answer was what we asked for."""
         self.served += 1
-        self._faults = self._openings = 0
+        self._faults = self._openings = self._asked = 0
         self._half_open = self._refused = False
         self._victims.clear()
 
@@ -68,6 +73,7 @@ class Breaker:
         self._victims.add(victim)
         if retry_after is not None:  # a site that says when to come back is not out of reach
             self._half_open = True
+            self._asked += 1
             self._open_until = max(self._open_until, self.clock() + retry_after)
             self._probe_until = 0.0
             return self._open_until - self.clock()

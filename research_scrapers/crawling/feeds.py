@@ -19,17 +19,40 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 from scrapy.exporters import BaseItemExporter
+from scrapy.extensions.feedexport import FileFeedStorage
 
+from research_scrapers.errors import StoreUnwritable
 from research_scrapers.models import Comment
 from research_scrapers.store.records import comment_of, comments_of_run
 
 if TYPE_CHECKING:
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
     from research_scrapers.crawling.spider import ResearchSpider
     from research_scrapers.items import PageItem
 
 FIELDS = ("type", *(field.name for field in fields(Comment)))
+
+
+class FileStorage(FileFeedStorage):
+    """A feed file. One that cannot be written stops the run, with its reason; the database has everything."""
+
+    def open(self, spider: Spider) -> IO[bytes]:
+        try:
+            return super().open(spider)
+        except OSError as error:
+            _unwritable(spider, self.path, error)
+            return io.BytesIO()
+
+
+def _unwritable(spider: Any, path: str, error: OSError) -> None:
+    spider.stop(
+        StoreUnwritable(
+            f"{path}: {error.strerror or error}. Everything collected is in the database: the same command writes the "
+            "whole file when it can"
+        )
+    )
 
 
 class Feed(BaseItemExporter):
@@ -53,6 +76,13 @@ class Feed(BaseItemExporter):
         # A temporary table rather than a set: a feed of ten million lines must not fill the memory.
         conn.execute(f"CREATE TEMP TABLE {self._table} (comment_id TEXT PRIMARY KEY, content_hash TEXT) WITHOUT ROWID")
         conn.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", self._existing())  # noqa: S608
+        try:
+            self._copy(conn)
+        except OSError as error:
+            _unwritable(self._spider, str(getattr(self.file, "name", "the feed")), error)
+
+    def _copy(self, conn: sqlite3.Connection) -> None:
+        """Write what the run has stored and the file lacks."""
         self._begin()
         for row in comments_of_run(conn, self._spider.session.run.id):
             self._add(conn, comment_of(row))
@@ -60,9 +90,12 @@ class Feed(BaseItemExporter):
 
     def export_item(self, item: PageItem) -> None:
         conn = self._spider.session.store.conn
-        for comment in item.receipt.result().fresh:
-            self._add(conn, comment)
-        self.file.flush()
+        try:
+            for comment in item.receipt.result().fresh:
+                self._add(conn, comment)
+            self.file.flush()
+        except OSError as error:
+            _unwritable(self._spider, str(getattr(self.file, "name", "the feed")), error)
 
     def _add(self, conn: sqlite3.Connection, comment: Comment) -> None:
         added = conn.execute(

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from research_scrapers.config import Limits
 from research_scrapers.crawling.breaker import Breaker
 
+_LEAST_RATE, _SPEED_UP, _FREE_RATE = 2.0, 1.05, 100.0
+"""After «too many requests»: never below so many a second, faster by so much with each good answer, free above."""
 _LOOK_S = 0.5
 """How often a request that is held back looks whether the run is stopping."""
 
@@ -37,6 +39,8 @@ class _Bucket:
     burst: int
     tokens: float
     filled: float = 0.0
+    slowed: float = 0.0
+    sent: deque[float] = field(default_factory=lambda: deque(maxlen=256))
 
     def wait(self, now: float) -> float:
         """Seconds until a token is there; takes nothing."""
@@ -46,7 +50,8 @@ class _Bucket:
         self.filled = now
         return 0.0 if self.tokens >= 1 else (1 - self.tokens) / self.rate
 
-    def take(self) -> None:
+    def take(self, now: float) -> None:
+        self.sent.append(now)
         if self.rate:
             self.tokens -= 1
 
@@ -88,7 +93,7 @@ class Gate:
         except asyncio.CancelledError:
             if ticket in self._waiting:
                 self._waiting.remove(ticket)
-            else:
+            elif ticket.ready.cancelled() or ticket.ready.exception() is None:
                 self.leave(ticket)
             raise
 
@@ -124,6 +129,26 @@ class Gate:
         """The site named a time (Retry-After): nothing goes to this domain before it has passed."""
         self._paused[domain] = max(self._paused.get(domain, 0.0), self.clock() + seconds)
         self._pump()
+
+    def slow_down(self, domain: str) -> None:
+        """The site says that we are too fast: go on at half the pace. Good answers bring the pace back, bit by bit."""
+        now, bucket = self.clock(), self._bucket(domain)
+        if now - bucket.slowed < 1.0:
+            return  # one lesson for all the refusals that come together
+        bucket.slowed = now
+        recent = sum(moment > now - 1.0 for moment in bucket.sent)
+        bucket.rate = max(min(bucket.rate or recent, recent) / 2, _LEAST_RATE)
+        bucket.burst = 1
+        bucket.tokens = 0.0
+        bucket.filled = now
+
+    def served(self, domain: str) -> None:
+        """An answer was what we asked for."""
+        bucket = self._bucket(domain)
+        if bucket.slowed:
+            bucket.rate *= _SPEED_UP
+            if bucket.rate > _FREE_RATE:
+                self._buckets.pop(domain)
 
     def breaker(self, line: str) -> Breaker:
         """The breaker of a line; one line's troubles never stop another."""
@@ -180,7 +205,7 @@ class Gate:
     def _admit(self, ticket: Ticket) -> None:
         for key in self._keys(ticket):
             self._inside[key] += 1
-        self._bucket(ticket.domain).take()
+        self._bucket(ticket.domain).take(self.clock())
         self.breaker(ticket.line).probing()
         if ticket.ready is not None and not ticket.ready.done():
             ticket.ready.set_result(None)

@@ -6,6 +6,7 @@ and, for the demo, tests and benchmarks, requests are turned to a local replica 
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -28,6 +29,25 @@ KEY_PARAMETER = "research_key_parameter"
 """Meta key: the query parameter under which this request wants the API key."""
 
 
+_TALKATIVE = logging.getLogger("scrapy.core.downloader.handlers.http11")
+"""Warns of broken bodies with the whole address."""
+
+
+class _Discreet(logging.Filter):
+    """Takes a secret out of what is logged."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__()
+        self._secrets = (secret, quote(secret, safe=""))
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        for secret in self._secrets:
+            message = message.replace(secret, "…")
+        record.msg, record.args = message, ()
+        return True
+
+
 class OffsiteRefused(IgnoreRequest):
     """A request for a host that belongs to no provider; it was not sent."""
 
@@ -41,6 +61,8 @@ class ProviderHandler(BaseDownloadHandler):
         self._hosts = {host for provider in providers().values() for host in provider.hosts}
         config = Config.from_settings(crawler.settings)
         self._origin, self._key = config.origin, config.api_key
+        if self._key:
+            _TALKATIVE.addFilter(_Discreet(self._key))
 
     async def download_request(self, request: Request) -> Response:
         parts = urlsplit(request.url)
@@ -61,7 +83,13 @@ class ProviderHandler(BaseDownloadHandler):
         if self._origin:
             sent.headers["Host"] = parts.hostname
             sent.meta.pop("proxy", None)
-        response = await self._inner.download_request(sent)
+        try:
+            response = await self._inner.download_request(sent)
+        except Exception as error:  # its message names the address that was really used, perhaps with the key
+            error.args = tuple(
+                part.replace(sent.url, request.url) if isinstance(part, str) else part for part in error.args
+            )
+            raise
         request.meta["download_latency"] = sent.meta.get("download_latency")
         return response.replace(url=request.url)
 

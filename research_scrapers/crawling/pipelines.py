@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import DropItem
 
-from research_scrapers.errors import LayoutChanged, ResearchError
+from research_scrapers.errors import LayoutChanged, ResearchError, StoreError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -46,6 +46,8 @@ class StorePipeline:
     def process_item(self, item: PageItem) -> PageItem:
         spider: ResearchSpider = self._crawler.spider  # type: ignore[assignment]
         try:
+            if isinstance(spider.failure, StoreError):
+                raise spider.failure  # the database is out of reach: do not wait for it once per page
             receipt = spider.ledger.commit_page(item.lease, item.page, spider.options, quota=item.quota)
         except ResearchError as error:
             item.receipt.set_exception(error)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import TYPE_CHECKING, Self
 
 from scrapy.core.downloader.handlers.http11 import TunnelError
@@ -26,6 +28,7 @@ from research_scrapers.errors import (
     CertificateRefused,
     ConnectionLost,
     PartialResponse,
+    RateLimited,
     SourceError,
     Timeout,
     Transient,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_PLAIN = (400, 401, 403, 404, 410)
 FINAL = "research_final"
 """Meta key: the middleware gave up on this failure; the spider must not try it again."""
 
@@ -51,6 +55,8 @@ def answer_of(response: Response) -> Answer:
     """A response as providers see it."""
     headers = {name.decode("latin-1").lower(): b",".join(values).decode("latin-1") for name, values in
                response.headers.items()}  # fmt: skip
+    # A Retry-After may be a date; providers have no clock, so an answer without one gets ours.
+    headers.setdefault("date", format_datetime(datetime.now(UTC), usegmt=True))
     return Answer(response.url, response.status, response.body, headers)
 
 
@@ -92,9 +98,11 @@ class Retrier:
         decided = verdict(failure)
         if decided is Verdict.WAIT:
             # A refusal costs no attempt. It is this request's own only if others are served between its refusals.
-            if breaker.served > meta.get("research_served", breaker.served):
+            if not isinstance(failure, RateLimited) and breaker.served > meta.get("research_served", breaker.served):
                 meta["research_blame"] = meta.get("research_blame", 0) + 1
             meta["research_served"] = breaker.served
+            if isinstance(failure, RateLimited):
+                self._gate.slow_down(meta["research_domain"])
             if failure.retry_after is not None:
                 self._gate.pause(meta["research_domain"], failure.retry_after)
             wait = breaker.refused(victim, failure.retry_after)
@@ -130,6 +138,8 @@ class RetryMiddleware:
         return cls(crawler)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
+        if "research_sub_job" not in request.meta and response.status in _PLAIN:
+            return response  # robots.txt: that there is none is an answer
         failure = self._spider.provider.judge(answer_of(response))
         if isinstance(failure, Blocked | Transient):
             self._count(failure)

@@ -15,7 +15,7 @@ from research_scrapers.errors import RobotsRefused, RobotsUnknown, RunError
 if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
 
-_OK, _CLIENT_ERROR, _SERVER_ERROR = 200, 400, 500
+_OK, _CLIENT_ERROR, _TOO_MANY, _SERVER_ERROR = 200, 400, 429, 500
 
 
 async def preflight(spider: ResearchSpider, urls: Iterable[str], agent: str) -> None:
@@ -53,6 +53,6 @@ async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
         raise RobotsUnknown(f"{url}: {error}. Check the network (and HTTPS_PROXY), then run again") from error
     if response.status == _OK:
         return Protego.parse(response.body.decode("utf-8", "replace"))
-    if _CLIENT_ERROR <= response.status < _SERVER_ERROR:
+    if _CLIENT_ERROR <= response.status < _SERVER_ERROR and response.status != _TOO_MANY:
         return None  # no robots.txt: nothing is disallowed (RFC 9309)
     raise RobotsUnknown(f"{url} answered {response.status}. Try again later")

@@ -96,8 +96,18 @@ def open_session(
 def take_in_links(session: Session, links: Links, provider: str, kinds: tuple[Kind, ...], spider: str) -> None:
     """Make a job of every line, unless these very links were taken in before."""
     digest = links.digest()
-    if session.resumed and digest is not None and digest == session.run.links_digest:
-        return
+    if not (session.resumed and digest is not None and digest == session.run.links_digest):
+        _take_in(session, links, digest, provider, kinds, spider)
+    if not session.runs.standing(session.run.id)[1]:
+        raise LinksEmpty(
+            f"no line of {links.label} names a video that {spider} can work on; `research coverage` lists each line "
+            "with its reason"
+        )
+
+
+def _take_in(
+    session: Session, links: Links, digest: str | None, provider: str, kinds: tuple[Kind, ...], spider: str
+) -> None:
     intake = session.runs.take_in(session.run.id, links, provider=provider, kinds=kinds, spider=spider)
     if digest is not None:
         session.runs.links_taken_in(session.run.id, digest)
@@ -106,9 +116,6 @@ def take_in_links(session: Session, links: Links, provider: str, kinds: tuple[Ki
         links.label, intake.added, " added" if session.resumed else "", intake.repeated, intake.invalid,
         intake.elsewhere,
     )  # fmt: skip
-    if not session.resumed and not intake.added:
-        raise LinksEmpty(f"no line of {links.label} names a video that {spider} can work on; "
-                         "`research coverage` lists each line with its reason")  # fmt: skip
 
 
 def _told(options: Mapping[str, Any]) -> str:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from research_scrapers.store.ledger import Ledger
-    from research_scrapers.store.pages import Lease
 
 _RESERVE = 4
 """Requests kept waiting at the gate, so that a free place is taken at once."""
@@ -78,6 +77,7 @@ class ResearchSpider(Spider):
         self._stopping = False
         self._left = 0
         self._begun = False
+        self._closed = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -214,6 +214,7 @@ class ResearchSpider(Spider):
             failure = LayoutChanged(f"{type(error).__name__}: {error}")
         else:
             self.gate.breaker(self.line).served_well()
+            self.gate.served(response.request.meta["research_domain"])
             self.gate.nudge()
             item = PageItem(page, walk.lease, ask.quota)
             yield item
@@ -247,6 +248,7 @@ class ResearchSpider(Spider):
         cause = failure.value
         assert cause is not None
         if isinstance(cause, Stopping):
+            walk.halted = True
             walk.landed()
             self._room.set()
             return
@@ -272,7 +274,8 @@ class ResearchSpider(Spider):
             self.logger.warning("%s", error)
             walk.cut()
             walk.landed()
-            self._walks.pop(walk.lease.id, None)
+            if self._walks.get(walk.lease.id) is walk:
+                del self._walks[walk.lease.id]
             self._room.set()
         except StoreError as error:
             walk.landed()
@@ -304,8 +307,9 @@ class ResearchSpider(Spider):
             if breaker.exhausted:
                 self.stop(SiteBlocked(f"{failure}. What is left is kept: wait (an hour or more after a block), "
                                       "then run the same command"))  # fmt: skip
-        elif not isinstance(failure, LayoutChanged):
+        else:  # whatever the answer says, the site is serving us
             breaker.served_well()
+            self.gate.nudge()
         if decided is Verdict.STOP:
             walk.failure = failure
             self.stop(failure)
@@ -313,10 +317,12 @@ class ResearchSpider(Spider):
             self.logger.info("%s: %s; beginning that chain anew", lease.video_id, failure)
             walk.add([restarted])
         elif cursor.chain != MAIN and self.failure:
-            pass  # the run is stopping for what hit this thread: it stays open for the next session
+            walk.halted = True  # the run is stopping for what hit this thread: it stays open for the next session
         elif cursor.chain != MAIN:
             if self.ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail):
                 self.logger.warning("%s: reply thread %s is left out: %s", lease.video_id, cursor.chain, failure)
+        elif isinstance(failure, EmptyPage):
+            self.ledger.end_empty(lease, failure.detail)
         else:
             walk.failure = failure
         if isinstance(failure, LayoutChanged):
@@ -329,8 +335,9 @@ class ResearchSpider(Spider):
         lease, failure = walk.lease, walk.failure
         self._walks.pop(lease.id, None)
         try:
-            if failure is None or (isinstance(failure, EmptyPage) and self._all_there(lease)):
-                self.ledger.finish(lease, conclude(self.ledger.facts(lease)), sort=self.options.sort)
+            if failure is None:
+                facts = self.ledger.facts(lease, self.options)
+                self.ledger.finish(lease, conclude(facts), sort=self.options.sort)
             elif verdict(failure) is Verdict.EMPTY and not lease.collected:
                 self.ledger.finish(
                     lease, Conclusion(Outcome.EMPTY, failure.reason, failure.detail), sort=self.options.sort
@@ -343,10 +350,6 @@ class ResearchSpider(Spider):
             self.logger.warning("%s", error)
         except StoreError as error:
             self.stop(error)
-
-    def _all_there(self, lease: Lease) -> bool:
-        """Whether a main chain that ends in an empty page has brought what the site claims, as near as sites count."""
-        return lease.collected > 0 and conclude(self.ledger.facts(lease)).outcome is Outcome.COMPLETE
 
     # -- stopping ------------------------------------------------------------------------------------------------
 
@@ -365,7 +368,7 @@ class ResearchSpider(Spider):
     @property
     def interrupted(self) -> bool:
         """Whether it was stopped (Ctrl-C) with work left."""
-        return self._left > 0
+        return self._left > 0 or (self._begun and not self._closed)
 
     def _close(self) -> None:
         """Say what the run came to, and let go of it."""
@@ -378,6 +381,7 @@ class ResearchSpider(Spider):
                 failure.reason if failure else "interrupted",
                 park_until=datetime.fromisoformat(until).timestamp() if until else None,
             )
+            self._closed = True
             if self._begun:
                 self.failure = tell_end(self, session)
         except StoreError as error:

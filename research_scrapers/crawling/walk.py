@@ -21,6 +21,8 @@ class Walk:
         self.failure: ResearchError | None = None
         """Why the main chain could not go on, if it could not."""
         self.in_flight = 0
+        self.halted = False
+        """A chain was given back unread because the run is stopping: the walk must not be called finished."""
         self._window = window
         self._main: Cursor | None = None
         self._threads: deque[Cursor] = deque()
@@ -59,4 +61,4 @@ class Walk:
 
     @property
     def done(self) -> bool:
-        return not self.in_flight and self._main is None and not self._threads
+        return not self.halted and not self.in_flight and self._main is None and not self._threads

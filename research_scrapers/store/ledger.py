@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from research_scrapers.coverage import Conclusion, Facts
 from research_scrapers.errors import LeaseLost
-from research_scrapers.models import MAIN, Cursor, Kind, Options, Page
+from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Lease, Receipt, commit
 
@@ -132,11 +132,11 @@ class Ledger:
     # -- chains that go wrong ------------------------------------------------------------------------------------
 
     def restart_chain(self, lease: Lease, chain: str) -> Cursor | None:
-        """Begin a chain anew because the site forgot its token; ``None`` if that was done once already."""
+        """Begin a chain anew because the site forgot its token; ``None`` if this session has done that already."""
         with self._fenced(lease) as conn:
             row = conn.execute(
                 "UPDATE checkpoints SET step = first_step, token = first_token, state = 'open', stale = 0,"
-                " walk = walk + 1 WHERE sub_job_id = ? AND chain = ? AND walk = 0"
+                " records = 0, walk = walk + 1, restarts = 1 WHERE sub_job_id = ? AND chain = ? AND restarts = 0"
                 " RETURNING chain, step, token, claimed",
                 (lease.id, chain),
             ).fetchone()
@@ -157,6 +157,15 @@ class Ledger:
             conn.execute(f"UPDATE sub_jobs SET {column} = {column} + 1 WHERE id = ?", (lease.id,))  # noqa: S608
         return bool(state == "failed")
 
+    def end_empty(self, lease: Lease, detail: str) -> None:
+        """The main chain ended in an empty page, again and again. Whether that was its end, the numbers tell."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE checkpoints SET state = 'failed', reason = 'empty_page', detail = ?"
+                " WHERE sub_job_id = ? AND chain = ?",
+                (detail, lease.id, MAIN),
+            )
+
     def spend(self, lease: Lease, quota: int) -> None:
         """Count the quota of a request that brought no page."""
         with self._fenced(lease) as conn:
@@ -165,30 +174,47 @@ class Ledger:
 
     # -- ends ----------------------------------------------------------------------------------------------------
 
-    def facts(self, lease: Lease) -> Facts:
+    def facts(self, lease: Lease, options: Options) -> Facts:
         """What is known about a sub-job's walk, for `coverage.conclude`."""
         with self._store.explained():
             row = self._store.conn.execute("SELECT * FROM sub_jobs WHERE id = ?", (lease.id,)).fetchone()
             chains = self._store.conn.execute(
                 "SELECT chain, state, reason FROM checkpoints WHERE sub_job_id = ? AND reason IS NOT NULL", (lease.id,)
             ).fetchall()
-        failures = [chain["reason"] for chain in chains if chain["state"] == "failed"]
+            held = self._store.conn.execute(
+                "SELECT count(*) FROM comments WHERE provider = ? AND video_id = ?", (lease.provider, lease.video_id)
+            ).fetchone()[0]
+        failures = [chain["reason"] for chain in chains if chain["state"] == "failed" and chain["chain"] != MAIN]
         endings = {(chain["chain"] == MAIN, chain["reason"]) for chain in chains if chain["state"] == "done"}
         reasons = {reason for _, reason in endings}
         return Facts(
             claimed=row["claimed"],
-            collected=row["top_level"] + row["replies"],
+            # What an earlier run holds of a video counts only where this one was asked to rely on it.
+            collected=held if options.refresh == "new" else row["top_level"] + row["replies"],
+            cut_off=any(chain["chain"] == MAIN and chain["state"] == "failed" for chain in chains),
             threads_failed=len(failures),
             failure=failures[0] if failures else None,
             limited=bool(row["limited"]),
             looped="loop" in reasons,
             grounded=(True, "known_ground") in endings,
-            note=row["note"],
+            note=row["note"] or ("top_order" if options.sort == "top" else None),
         )
 
     def finish(self, lease: Lease, conclusion: Conclusion, *, sort: str) -> None:
-        """End a sub-job well. Only a Newest walk can vouch for an unbroken range."""
+        """End a sub-job well. Only a Newest walk can vouch for an unbroken range. A sub-job with an open chain has
+        not ended, whatever anyone thinks: it is given back instead.
+        """
         with self._fenced(lease) as conn:
+            if (
+                conn.execute(
+                    "SELECT 1 FROM checkpoints WHERE sub_job_id = ? AND state = 'open' LIMIT 1", (lease.id,)
+                ).fetchone()
+                and conclusion.outcome is not Outcome.EMPTY
+            ):
+                conn.execute(
+                    "UPDATE sub_jobs SET status = 'pending', owner = NULL, lease_until = NULL WHERE id = ?", (lease.id,)
+                )
+                return
             conn.execute(
                 "UPDATE sub_jobs SET status = 'success', outcome = ?, reason = ?, detail = ?, retriable = ?,"
                 " contiguous = ?, owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",

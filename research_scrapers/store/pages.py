@@ -57,6 +57,8 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     chain = conn.execute(
         "SELECT * FROM checkpoints WHERE sub_job_id = ? AND chain = ?", (lease.id, page.cursor.chain)
     ).fetchone()
+    if chain is not None and chain["reason"] == "limit":
+        return Receipt([], [], full=True)  # it was on its way when the limit was reached
     here = (page.cursor.step, page.cursor.token, "open")
     if chain is None or (chain["step"], chain["token"], chain["state"]) != here:
         raise LeaseLost(f"this page of {lease.video_id} is stored already")
@@ -69,19 +71,21 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     stored = store_comments(conn, records)
     seen = _sight(conn, lease.id, stored, chain["walk"])
     first_seen = {row for row in stored.rows if row not in seen}
-    new = any(seen.get(row) != chain["walk"] for row in stored.rows)
+    new = len({row for row in stored.rows if seen.get(row) != chain["walk"]})
     top, replies = _split(_chosen(records, stored.rows, first_seen))
 
     full = options.max_comments is not None and lease.collected + top + replies >= options.max_comments
     stale = 0 if new or page.next is None or page.next.step != page.cursor.step else chain["stale"] + 1
     ended = None
     if page.next is not None:
-        if full or _thread_full(page, chain["records"] + len(records), options):
+        if full or _thread_full(page, chain["records"] + new, options):
             ended = "limit"
         elif stale >= STALE_PAGES or page.next == page.cursor:
             ended = "loop"
         elif options.refresh == "new" and page.cursor.chain == MAIN and _known_ground(conn, lease, records, stored):
             ended = "known_ground"
+    elif len(records) < len(page.records):
+        ended = "limit"  # cut on its last page: whoever reads this chain later must know that it is not whole
     going_on = None if ended else page.next
     found = [] if full else _open(conn, lease, page, options)
     limited = ended == "limit" or len(records) < len(page.records) or (not found and bool(page.found) and (
@@ -91,9 +95,15 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     conn.execute(
         "UPDATE checkpoints SET step = ?, token = ?, state = ?, pages = pages + 1, records = records + ?, stale = ?,"
         " reason = ? WHERE sub_job_id = ? AND chain = ?",
-        (cursor.step, cursor.token, "open" if going_on else "done", len(records), stale, ended, lease.id,
+        (cursor.step, cursor.token, "open" if going_on else "done", new, stale, ended, lease.id,
          page.cursor.chain),
     )  # fmt: skip
+    if full:  # nothing more is wanted: what was found but not read is over too
+        left = conn.execute(
+            "UPDATE checkpoints SET state = 'done', reason = 'limit' WHERE sub_job_id = ? AND state = 'open'",
+            (lease.id,),
+        ).rowcount
+        limited = limited or left > 0
     conn.execute(
         "UPDATE sub_jobs SET pages = pages + 1, top_level = top_level + ?, replies = replies + ?,"
         " threads_found = threads_found + ?, threads_done = threads_done + ?, quota_used = quota_used + ?,"

@@ -152,13 +152,23 @@ class Runs:
         """Make ready what an earlier session of this run could not finish for a passing reason: failed sub-jobs,
         and the failed threads of partial ones. Returns how many sub-jobs that is.
         """
+        unfinished = "(SELECT id FROM sub_jobs WHERE run_id = ? AND (retriable = 1 OR status = 'pending'))"
         with self._store.writing() as conn:
+            # A thread whose token is dead needs a fresh one, which only the main chain can bring.
+            dead = f"sub_job_id IN {unfinished} AND state = 'failed' AND reason = 'cursor_expired' AND chain <> ''"
             conn.execute(
-                "UPDATE checkpoints SET state = 'open', reason = NULL, detail = NULL, stale = 0 WHERE state = 'failed'"
-                " AND sub_job_id IN"
-                " (SELECT id FROM sub_jobs WHERE run_id = ? AND (retriable = 1 OR status = 'pending'))",
+                "UPDATE checkpoints SET step = first_step, token = first_token, state = 'open', records = 0, stale = 0,"  # noqa: S608
+                f" walk = walk + 1, reason = NULL WHERE chain = '' AND sub_job_id IN"
+                f" (SELECT sub_job_id FROM checkpoints WHERE {dead})",
                 (run_id,),
             )
+            conn.execute(f"DELETE FROM checkpoints WHERE {dead}", (run_id,))  # noqa: S608
+            conn.execute(
+                "UPDATE checkpoints SET state = 'open', reason = NULL, detail = NULL, stale = 0"  # noqa: S608
+                f" WHERE state = 'failed' AND sub_job_id IN {unfinished}",
+                (run_id,),
+            )
+            conn.execute(f"UPDATE checkpoints SET restarts = 0 WHERE sub_job_id IN {unfinished}", (run_id,))  # noqa: S608
             conn.execute("UPDATE sub_jobs SET threads_failed = 0 WHERE run_id = ? AND status = 'pending'", (run_id,))
             reopened = conn.execute(
                 "UPDATE sub_jobs SET status = 'pending', outcome = NULL, reason = NULL, detail = NULL, retriable = 0,"

@@ -86,9 +86,10 @@ CREATE TABLE checkpoints (
     claimed    INTEGER,
     state      TEXT NOT NULL,             -- open | done | failed
     pages      INTEGER NOT NULL DEFAULT 0,
-    records    INTEGER NOT NULL DEFAULT 0,
+    records    INTEGER NOT NULL DEFAULT 0,  -- different ones, in this walk
     stale      INTEGER NOT NULL DEFAULT 0,  -- pages in a row that brought nothing new
     walk       INTEGER NOT NULL DEFAULT 0,  -- how often the chain was begun anew
+    restarts   INTEGER NOT NULL DEFAULT 0,  -- of these, in this session
     reason     TEXT,
     detail     TEXT,
     PRIMARY KEY (sub_job_id, chain)

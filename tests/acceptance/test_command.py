@@ -269,3 +269,63 @@ class TestResearch:
         assert "complete" in result.stderr
         assert "comments_disabled" in result.stderr
         assert (tmp_path / "jobs/demo/out.jsonl").stat().st_size > 100_000
+
+
+def test_a_key_is_not_told_even_when_the_download_fails(replica, workplace):
+    yt = replica("--videos", "1", "--comments", "5-9", "--api-key", "canary-AIza-7")
+    work = workplace(yt.origin, key="canary-AIza-7")
+    work.links(*yt.videos)
+    yt.faults({"action": "hang", "seconds": 30, "count": 1}, {"action": "truncate", "skip": 1, "count": 2})
+    result = work.crawl("-s", "DOWNLOAD_TIMEOUT=1")
+    assert result.returncode == 0, result.stderr
+    assert "No answer in time" in result.stderr
+    assert "canary" not in result.stderr
+    for path in work.folder.rglob("*"):
+        assert not path.is_file() or b"canary" not in path.read_bytes()
+
+
+def test_ctrl_c_while_threads_wait_leaves_nothing_behind(replica, workplace):
+    """A page that lands while its sister waits at the gate must not end the video."""
+    yt = replica("--latency-ms", "500", spec=[{"comments": 30, "reply_share": 0.0, "busy": [4, 8]}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    command = work.command("-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", "-s", "ROBOTSTXT_OBEY=False")
+    process = subprocess.Popen(command, env=work.environment, cwd=work.folder, stderr=subprocess.PIPE, text=True)
+    while yt.counters()["total"] < 4:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert work.query("SELECT status FROM sub_jobs") == [("pending",)]
+    assert work.crawl("-s", "ROBOTSTXT_OBEY=False").returncode == 0
+    assert set(work.ids()) == set(yt.truth(yt.videos[0])["parents"])
+
+
+def test_a_feed_that_cannot_be_written_is_told(replica, workplace):
+    yt = replica("--videos", "1", "--comments", "5-9")
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    result = work.crawl("-o", str(work.folder / "links.txt" / "out.jsonl"), feed=False)
+    assert (result.returncode, "in the database" in told(result)) == (3, True)
+    result = work.crawl("-o", "/dev/full:jsonl", feed=False)
+    assert (result.returncode, "No space left" in told(result)) == (3, True)
+    assert work.crawl().returncode == 0
+    assert len(work.feed.read_text().splitlines()) == len(yt.truth(yt.videos[0])["parents"])
+
+
+@pytest.mark.parametrize(
+    "flag", ["DOWNLOAD_TIMEOUT=abc", "ROBOTSTXT_OBEY=maybe", "DOWNLOAD_MAXSIZE=x", "JOBDIR=links.txt/x"]
+)
+def test_a_wrong_value_for_scrapys_own_settings(workplace, flag):
+    work = workplace("http://127.0.0.1:9")
+    work.links("dQw4w9WgXcQ")
+    result = work.crawl("-s", flag, jobdir=None, feed=False)
+    assert result.returncode in (2, 3)
+    told(result)
+
+
+def test_the_same_empty_file_twice(workplace):
+    work = workplace("http://127.0.0.1:9")
+    work.links("https://www.youtube.com/@x")
+    assert [work.crawl().returncode, work.crawl().returncode] == [2, 2]

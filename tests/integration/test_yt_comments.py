@@ -447,3 +447,40 @@ async def test_two_links_to_one_video_are_one_job_and_bad_lines_stop_nobody(repl
         ("success", 1),
     ]
     assert set(work.ids()) == set(yt.truth(video)["parents"])
+
+
+@ensureDeferred
+async def test_a_rate_limit_slows_the_run_down_and_costs_nothing(replica, workplace):
+    yt = replica("--videos", "4", "--comments", "40-60")
+    yt.faults({"action": "status", "status": 429, "over": 12, "window": 1})
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    crawler = await work.crawl_here(settings={"ROBOTSTXT_OBEY": False})
+    assert crawler.spider.failure is None
+    for video in yt.videos:
+        assert work.coverage(video)["outcome"] == "complete"
+        assert set(work.ids(video)) == set(yt.truth(video)["parents"])
+    by_status = yt.counters()["by_status"]
+    assert by_status["429"] < by_status["200"] / 2
+
+
+@ensureDeferred
+async def test_a_video_that_is_refused_alone_is_blamed_alone(replica, workplace):
+    yt = replica("--videos", "3", "--comments", "60-90")
+    yt.faults({"action": "sorry", "video": yt.videos[0]})
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    crawler = await work.crawl_here(settings={"ROBOTSTXT_OBEY": False})
+    assert crawler.spider.failure is None
+    assert work.coverage(yt.videos[0])["reason"] == "ip_blocked"
+    assert [work.coverage(video)["outcome"] for video in yt.videos[1:]] == ["complete", "complete"]
+
+
+@ensureDeferred
+async def test_a_top_walk_without_a_count_is_not_called_complete(replica, workplace):
+    yt = replica(spec=[{"comments": 100, "top_share": 0.3, "header_count": False, "reply_share": 0.0}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(sort="top")
+    row = work.coverage(yt.videos[0])
+    assert (row["outcome"], row["reason"].startswith("top_order")) == ("partial", True)

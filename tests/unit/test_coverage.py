@@ -21,6 +21,11 @@ from research_scrapers.coverage import Facts, conclude
         (Facts(None, 99, looped=True), "partial", "pages_repeat", False),
         (Facts(100, 40, note="top_order_only"), "partial", "top_order_only", False),
         (Facts(100, 100, note="top_order_only"), "complete", "top_order_only", False),
+        (Facts(None, 60, note="top_order"), "partial", "top_order", False),
+        (Facts(None, 20, note="token_loop"), "partial", "pages_repeat", False),
+        (Facts(100, 97, note="unknown_items"), "complete", "site_shows_fewer", False),
+        (Facts(10000, 9100, cut_off=True), "partial", "empty_page", False),
+        (Facts(100, 98, cut_off=True), "complete", "site_shows_fewer", False),
     ],
 )
 def test_what_a_walk_is_worth(facts, outcome, reason, contiguous):

@@ -122,6 +122,10 @@ def _captcha(answer: Answer) -> bool:
     return isinstance(stand_in(answer.body), IpBlocked)
 
 
+RATE = frozenset({"RESOURCE_EXHAUSTED", "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"})
+"""Names under which Google's services say «too fast», whatever the status."""
+
+
 def _innertube_error(error: dict[str, Any], answer: Answer) -> Exception:
     """Codes of the inner API.
 
@@ -131,9 +135,12 @@ def _innertube_error(error: dict[str, Any], answer: Answer) -> Exception:
     """
     code = int_at(error, "code") or answer.status
     name = str_at(error, "status") or str_at(error, "errors", 0, "reason") or ""
+    reason = str_at(error, "errors", 0, "reason")
+    if name not in RATE and reason in RATE:
+        name = reason or name
     detail = f"{name or code}: {str_at(error, 'message') or ''}".rstrip(": ")
     wait = retry_after(answer)
-    if code == 429 or name == "RESOURCE_EXHAUSTED":
+    if code == 429 or name in RATE:
         return RateLimited(detail, retry_after=wait)
     if name in ("FAILED_PRECONDITION", "failedPrecondition"):
         return BotCheck(detail)

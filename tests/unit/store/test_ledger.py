@@ -9,8 +9,8 @@ from tests.factories import VIDEO, Bench, comment, page
 ALL = Options()
 
 
-def finish(bench, lease, sort="newest"):
-    conclusion = conclude(bench.ledger.facts(lease))
+def finish(bench, lease, sort="newest", options=ALL):
+    conclusion = conclude(bench.ledger.facts(lease, options))
     bench.ledger.finish(lease, conclusion, sort=sort)
     return conclusion
 
@@ -29,7 +29,7 @@ def test_an_expired_lease_is_taken_over_and_the_zombie_writes_nothing(tmp_path):
     assert (heir.id, heir.attempt) == (zombie.id, zombie.attempt + 1)
     for verb in (
         lambda: bench.ledger.commit_page(zombie, page("1", ["a"]), ALL),
-        lambda: bench.ledger.finish(zombie, conclude(bench.ledger.facts(zombie)), sort="newest"),
+        lambda: bench.ledger.finish(zombie, conclude(bench.ledger.facts(zombie, ALL)), sort="newest"),
         lambda: bench.ledger.fail(zombie, "x", "y", retriable=True),
         lambda: bench.ledger.fail_chain(zombie, "a", "x", "y"),
         lambda: bench.ledger.restart_chain(zombie, ""),
@@ -114,7 +114,7 @@ def test_pages_that_bring_nothing_new_end_the_chain(tmp_path):
         receipt = bench.ledger.commit_page(lease, page(str(number), ["a"], next_token=str(number + 1)), ALL)
     assert receipt.ended == "loop"
     assert receipt.cursors == []
-    assert (finish(bench, lease).reason) == "pages_repeat"
+    assert finish(bench, lease).reason == "pages_repeat"
 
 
 def test_a_token_that_leads_to_itself_ends_the_chain_at_once(tmp_path):
@@ -267,6 +267,31 @@ class TestIncremental:
         lease = bench.claim()
         assert bench.ledger.commit_page(lease, page("1", ["b", "a"], next_token="2"), self.NEW).ended is None
 
+    def test_an_unchanged_video_is_complete_not_short(self, tmp_path):
+        bench = Bench(tmp_path)
+        lease = bench.claim()
+        found = (Cursor("b", "replies", "r", 30),)
+        bench.ledger.commit_page(lease, page("1", ["b", "a"], found=found, claimed=32), ALL)
+        bench.ledger.commit_page(lease, page("r", [f"b.{n}" for n in range(30)], chain="b", step="replies"), ALL)
+        finish(bench, lease)
+        bench.begin("run_2", VIDEO)
+        lease = bench.claim()
+        bench.ledger.commit_page(lease, page("1", ["b", "a"], found=found, claimed=32), self.NEW)
+        assert finish(bench, lease, options=self.NEW).outcome == "complete"
+
+    def test_a_thread_that_was_cut_short_is_read_again(self, tmp_path):
+        bench = Bench(tmp_path)
+        lease = bench.claim()
+        found = (Cursor("b", "replies", "r", 3),)
+        bench.ledger.commit_page(lease, page("1", ["b"], found=found), Options(max_replies=2))
+        bench.ledger.commit_page(
+            lease, page("r", ["b.1", "b.2", "b.3"], chain="b", step="replies"), Options(max_replies=2)
+        )
+        finish(bench, lease)
+        bench.begin("run_2", VIDEO)
+        receipt = bench.ledger.commit_page(bench.claim(), page("1", ["b"], found=found), self.NEW)
+        assert receipt.cursors == list(found)
+
     def test_a_pinned_comment_is_not_ground(self, tmp_path):
         bench = Bench(tmp_path)
         self.first_run(bench)
@@ -318,3 +343,90 @@ def test_how_a_run_is_closed(tmp_path):
     assert bench.runs.close(bench.run, "interrupted") == 0
     assert bench.rows("SELECT status, reason FROM runs") == [("success", None)]
     assert bench.runs.counts(bench.run) == {"failed": 1}
+
+
+def test_a_sub_job_with_an_open_chain_has_not_ended(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    bench.ledger.commit_page(lease, page("1", ["a"], found=(Cursor("a", "replies", "r", 3),)), ALL)
+    finish(bench, lease)
+    assert bench.rows("SELECT status, outcome FROM sub_jobs") == [("pending", None)]
+    assert bench.claim().cursors == [Cursor("a", "replies", "r", 3)]
+
+
+def test_repeats_do_not_make_a_failed_thread_whole(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    bench.ledger.commit_page(lease, page("1", ["a"], found=(Cursor("a", "replies", "r", 4),)), ALL)
+    bench.ledger.commit_page(lease, page("r", ["a.1", "a.2"], chain="a", step="replies", next_token="r2"), ALL)
+    bench.ledger.commit_page(lease, page("r2", ["a.1", "a.2"], chain="a", step="replies", next_token="r3"), ALL)
+    assert bench.ledger.restart_chain(lease, "a") is not None
+    bench.ledger.commit_page(lease, page("r", ["a.1", "a.2"], chain="a", step="replies", next_token="r2"), ALL)
+    assert bench.ledger.fail_chain(lease, "a", "timeout", "")
+    assert finish(bench, lease).reason == "threads_failed"
+
+
+def test_a_thread_that_gave_all_it_claimed_has_nothing_left_to_fail_at(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    bench.ledger.commit_page(lease, page("1", ["a"], found=(Cursor("a", "replies", "r", 2),)), ALL)
+    bench.ledger.commit_page(lease, page("r", ["a.1", "a.2"], chain="a", step="replies", next_token="r2"), ALL)
+    assert not bench.ledger.fail_chain(lease, "a", "empty_page", "")
+    assert finish(bench, lease).outcome == "complete"
+
+
+def test_dead_thread_tokens_are_fetched_anew_in_the_next_session(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    bench.ledger.commit_page(
+        lease, page("1", ["a"], found=(Cursor("a", "replies", "old"), Cursor("b", "replies", "b"))), ALL
+    )
+    bench.ledger.commit_page(lease, page("b", ["b.1"], chain="b", step="replies"), ALL)
+    bench.ledger.fail_chain(lease, "a", "cursor_expired", "")
+    assert finish(bench, lease).retriable
+    bench.runs.reopen(bench.run)
+    again = bench.claim()
+    assert again.cursors == [Cursor("", "page", "1")]
+    receipt = bench.ledger.commit_page(
+        again, page("1", ["a"], found=(Cursor("a", "replies", "new"), Cursor("b", "replies", "b"))), ALL
+    )
+    assert receipt.cursors == [Cursor("a", "replies", "new")]
+    bench.ledger.commit_page(again, page("new", ["a.1"], chain="a", step="replies"), ALL)
+    assert finish(bench, again).outcome == "complete"
+    assert bench.rows("SELECT top_level, replies FROM sub_jobs") == [(1, 2)]
+
+
+def test_a_main_chain_may_be_begun_anew_once_in_every_session(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    assert bench.ledger.restart_chain(lease, "") is not None
+    assert bench.ledger.restart_chain(lease, "") is None
+    bench.ledger.fail(lease, "cursor_expired", "", retriable=True)
+    bench.runs.reopen(bench.run)
+    assert bench.ledger.restart_chain(bench.claim(), "") is not None
+
+
+@pytest.mark.parametrize(
+    ("claimed", "outcome", "reason"),
+    [(2, "complete", None), (50, "partial", "empty_page"), (None, "partial", "empty_page")],
+)
+def test_an_empty_last_page_is_believed_only_if_the_numbers_agree(tmp_path, claimed, outcome, reason):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    bench.ledger.commit_page(lease, page("1", ["a", "b"], next_token="2", claimed=claimed), ALL)
+    bench.ledger.end_empty(lease, "")
+    conclusion = finish(bench, lease)
+    assert (conclusion.outcome, conclusion.reason, conclusion.contiguous) == (outcome, reason, False)
+    assert conclusion.retriable == (outcome == "partial")
+
+
+def test_what_was_in_flight_when_the_limit_was_reached_changes_nothing(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    options = Options(max_comments=2)
+    bench.ledger.commit_page(lease, page("1", ["a"], next_token="2", found=(Cursor("a", "replies", "r"),)), options)
+    assert bench.ledger.commit_page(lease, page("r", ["a.1"], chain="a", step="replies"), options).full
+    late = bench.ledger.commit_page(lease, page("2", ["b"], next_token="3"), options)
+    assert (late.full, late.fresh, late.cursors) == (True, [], [])
+    assert finish(bench, lease, options=options).reason == "limit"
+    assert bench.rows("SELECT count(*) FROM comments") == [(2,)]
