@@ -4,7 +4,7 @@ ResearchError
 ├── InputError                 the person mends it before any request            exit 2
 │     LinksMissing · LinksEmpty · LinkNotRecognised · SettingInvalid · JobdirInUse
 ├── StoreError                 the database cannot be used                       exit 3
-│     StoreCorrupt · StoreTooNew · StoreLocked · StoreFull · StoreUnwritable
+│     StoreCorrupt · StoreTooNew · StoreLocked · StoreFull · StoreUnwritable · FeedUnwritable
 ├── LeaseLost                  another worker owns the sub-job now: write nothing
 ├── RunError                   the run cannot go on, though its links are fine
 │     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · QuotaExhausted (6) · SiteBlocked (7)
@@ -97,6 +97,10 @@ class StoreFull(StoreError):
 
 class StoreUnwritable(StoreError):
     """The database cannot be opened for writing."""
+
+
+class FeedUnwritable(StoreError):
+    """The feed file cannot be written."""
 
 
 class LeaseLost(ResearchError):

@@ -13,6 +13,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -21,7 +22,7 @@ import msgspec
 from scrapy.exporters import BaseItemExporter
 from scrapy.extensions.feedexport import FileFeedStorage
 
-from research_scrapers.errors import StoreUnwritable
+from research_scrapers.errors import FeedUnwritable
 from research_scrapers.models import Comment
 from research_scrapers.store.records import comment_of, comments_of_run
 
@@ -45,10 +46,15 @@ class FileStorage(FileFeedStorage):
             _unwritable(spider, self.path, error)
             return io.BytesIO()
 
+    def store(self, file: IO[bytes]) -> None:
+        # What could not be written has been told; closing would only fail for the same reason.
+        with suppress(OSError):
+            file.close()
+
 
 def _unwritable(spider: Any, path: str, error: OSError) -> None:
     spider.stop(
-        StoreUnwritable(
+        FeedUnwritable(
             f"{path}: {error.strerror or error}. Everything collected is in the database: the same command writes the "
             "whole file when it can"
         )
