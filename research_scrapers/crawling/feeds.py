@@ -24,7 +24,7 @@ from scrapy.extensions.feedexport import FileFeedStorage
 
 from research_scrapers.errors import FeedUnwritable
 from research_scrapers.models import Comment
-from research_scrapers.store.records import comment_of, comments_of_run
+from research_scrapers.store.records import comment_of, comments_of_run, note_comments_of_run
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -90,8 +90,10 @@ class Feed(BaseItemExporter):
     def _copy(self, conn: sqlite3.Connection) -> None:
         """Write what the run has stored and the file lacks."""
         self._begin()
-        for row in comments_of_run(conn, self._spider.session.run.id):
-            self._add(conn, comment_of(row))
+        run_id = self._spider.session.run.id
+        for row in comments_of_run(conn, run_id, self._table):
+            self._write(comment_of(row))
+        note_comments_of_run(conn, run_id, self._table)
         self.file.flush()
 
     def export_item(self, item: PageItem) -> None:

@@ -136,10 +136,20 @@ def comment_of(row: sqlite3.Row) -> Comment:
     return Comment(**values)
 
 
-def comments_of_run(conn: sqlite3.Connection, run_id: str) -> Iterator[sqlite3.Row]:
-    """Every comment that a run saw, video by video, as a stream."""
+def comments_of_run(conn: sqlite3.Connection, run_id: str, lacking: str) -> Iterator[sqlite3.Row]:
+    """The comments that a run saw and the (temporary) table ``lacking`` does not have, video by video, as a stream."""
     return conn.execute(
-        "SELECT c.* FROM sub_jobs s JOIN sightings g ON g.sub_job_id = s.id JOIN comments c ON c.id = g.comment"
-        " WHERE s.run_id = ? ORDER BY s.id, g.comment",
+        "SELECT c.* FROM sub_jobs s JOIN sightings g ON g.sub_job_id = s.id JOIN comments c ON c.id = g.comment"  # noqa: S608
+        f" LEFT JOIN {lacking} f ON f.comment_id = c.comment_id AND f.content_hash = c.content_hash"
+        " WHERE s.run_id = ? AND f.comment_id IS NULL ORDER BY s.id, g.comment",
+        (run_id,),
+    )
+
+
+def note_comments_of_run(conn: sqlite3.Connection, run_id: str, table: str) -> None:
+    """Enter every comment that a run saw in a (temporary) table of ids and hashes."""
+    conn.execute(
+        f"INSERT OR REPLACE INTO {table} SELECT c.comment_id, c.content_hash FROM sub_jobs s"  # noqa: S608
+        " JOIN sightings g ON g.sub_job_id = s.id JOIN comments c ON c.id = g.comment WHERE s.run_id = ?",
         (run_id,),
     )
