@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from research_scrapers.models import Outcome
+from research_scrapers.models import Outcome, counted
 
 # The site's own count includes hidden and deleted comments (recorded: 8 claimed, 4 to be had, no further page), so a
 # small gap after every page was read to its end is the site's way of counting. A large one is not believed.
@@ -54,7 +54,7 @@ def conclude(facts: Facts) -> Conclusion:
         return Conclusion(
             Outcome.PARTIAL,
             "threads_failed",
-            f"{facts.threads_failed} reply thread(s) could not be read ({facts.failure}); run again to retry them",
+            f"{counted(facts.threads_failed, 'reply thread')} could not be read ({facts.failure}); run again to retry",
             retriable=True,
         )
     if facts.limited:

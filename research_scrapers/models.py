@@ -182,6 +182,11 @@ class Page:
     """A reason why even a finished walk is not the whole truth, such as ``top_order_only``."""
 
 
+def counted(number: int, thing: str) -> str:
+    """``1 line``, ``2 lines``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def content_hash(*parts: str) -> str:
     """Digest of what makes a record's content; like counts and positions are not content."""
     return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

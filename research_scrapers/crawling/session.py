@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from research_scrapers.errors import JobdirInUse, LinksEmpty, SettingInvalid, StoreUnwritable
 from research_scrapers.links import Links
-from research_scrapers.models import Kind
+from research_scrapers.models import Kind, counted
 from research_scrapers.store.database import Store
 from research_scrapers.store.ledger import Ledger
 from research_scrapers.store.runs import Run, Runs, new_run_id
@@ -86,8 +86,8 @@ def open_session(
             released = ledger.release(owners=[owner for owner in ledger.owners() if not is_alive(owner)])
             reopened = runs.reopen(run.id)
             logger.info(
-                "resuming %s: %d sub-jobs of a session that ended are taken up again, %d that failed are tried again",
-                run.id, released, reopened,
+                "resuming %s: %s left by a session that ended, %s to be tried again",
+                run.id, counted(released, "video"), counted(reopened, "video"),
             )  # fmt: skip
         undo.pop_all()
     return Session(store, runs, run, ledger, resumed, folder)
@@ -111,11 +111,14 @@ def _take_in(
     intake = session.runs.take_in(session.run.id, links, provider=provider, kinds=kinds, spider=spider)
     if digest is not None:
         session.runs.links_taken_in(session.run.id, digest)
-    logger.info(
-        "%s: %d videos%s, %d repeated, %d lines are not videos, %d for other spiders",
-        links.label, intake.added, " added" if session.resumed else "", intake.repeated, intake.invalid,
-        intake.elsewhere,
-    )  # fmt: skip
+    parts = [counted(intake.added, "video") + (" added" if session.resumed else "")]
+    if intake.repeated:
+        parts.append(f"{counted(intake.repeated, 'link')} to a video that is named already")
+    if intake.invalid:
+        parts.append(f"{counted(intake.invalid, 'line')} without a video")
+    if intake.elsewhere:
+        parts.append(f"{counted(intake.elsewhere, 'link')} for another spider")
+    logger.info("%s: %s", links.label, ", ".join(parts))
 
 
 def _told(options: Mapping[str, Any]) -> str:

@@ -119,6 +119,7 @@ def demo_world(seed: int = 7) -> World:
     world.add(90, overlap=3, loop_end=True, pinned_twice=True, empty_reply_pages=1)
     world.add(70, locale="de", top_share=0.5, short_pages=True)
     world.add(30, state="consent_redirect")
+    world.add(40, broken_thread="error500")
     world.add(0, state="comments_off")
     world.add(0, state="no_section")
     world.add(0, state="zero")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from research_scrapers.models import counted
+
 _COLUMNS = ("video", "outcome", "claimed", "top level", "replies", "threads", "reason")
 _ENDS = ("complete", "empty", "partial", "failed", "in_progress", "pending")
 
@@ -30,17 +32,17 @@ def summary(conn: sqlite3.Connection, run_id: str) -> str:
     quota = conn.execute("SELECT quota_used FROM runs WHERE id = ?", (run_id,)).fetchone()[0]
     ends = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in _ENDS if counts.get(name))
     text = [
-        f"{run_id}: {sum(counts.values()):,} videos ({ends or 'none'})",
-        f"  {top + replies:,} comments: {top:,} top level, {replies:,} replies, from {pages:,} pages",
+        f"{run_id}: {counted(sum(counts.values()), 'video')} ({ends or 'none'})",
+        f"  {counted(top + replies, 'comment')}: {top:,} top level, {replies:,} replies, from {counted(pages, 'page')}",
     ]
     if failed:
-        text.append(f"  {failed:,} reply threads could not be read; the same command tries them again")
+        text.append(f"  {counted(failed, 'reply thread')} could not be read; the same command tries again")
     if quota:
-        text.append(f"  {quota:,} units of API quota used")
+        text.append(f"  {counted(quota, 'unit')} of API quota used")
     if lines.get("invalid"):
-        text.append(f"  {lines['invalid']:,} lines name no video (`research coverage {run_id}` lists them)")
+        text.append(f"  {counted(lines['invalid'], 'line')} without a video (told by `research coverage {run_id}`)")
     if lines.get("cancelled"):
-        text.append(f"  {lines['cancelled']:,} links belong to another spider")
+        text.append(f"  {counted(lines['cancelled'], 'link')} for another spider")
     return "\n".join(text)
 
 

@@ -29,7 +29,7 @@ def test_collects_resumes_and_says_when_nothing_is_left(replica, workplace):
     first = work.crawl()
     assert first.returncode == 0, first.stderr
     assert "3 videos (3 complete)" in first.stderr
-    assert "1 lines name no video" in first.stderr
+    assert "1 line without a video" in first.stderr
     truth = {comment for video in yt.videos for comment in yt.truth(video)["parents"]}
     lines = [json.loads(line) for line in work.feed.read_text(encoding="utf-8").splitlines()]
     assert sorted(line["comment_id"] for line in lines) == sorted(truth)
