@@ -26,6 +26,11 @@ def _span(text: str) -> tuple[int, int]:
     return int(low), int(high or low)
 
 
+def _tuples(value: Any) -> Any:
+    """JSON has no tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="research_scrapers.replica", description=__doc__)
     parser.add_argument("--port", type=int, default=0)
@@ -49,11 +54,7 @@ def build_world(options: argparse.Namespace) -> World:
     if options.spec:
         world = World(seed=options.seed, videos=0)
         for entry in json.loads(options.spec):
-            settings: dict[str, Any] = {
-                # JSON has no tuples.
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in entry.items()
-            }
+            settings: dict[str, Any] = {name: _tuples(value) for name, value in entry.items()}
             world.add(**settings)
         return world
     if options.demo:

@@ -82,9 +82,15 @@ class ReplicaProcess:
             return json.load(answer)
 
     def truth(self, video: str, texts: bool = True) -> dict[str, Any]:
-        """state, expected, claimed, parents {id: parent or None}, texts {id: text}, unobtainable"""
+        """state, expected, claimed, parents {id: parent or None}, texts {id: text}, unobtainable,
+        captions, tracks [{track_id, language, kind, name, segments}], default_track
+        """
         found: dict[str, Any] = self._call(f"truth?video={video}&texts={int(texts)}")[video]
         return found
+
+    def tracks(self, video: str) -> dict[str, dict[str, Any]]:
+        """The caption tracks by vssId; `segments` are [start ms, duration ms, text]."""
+        return {track["track_id"]: track for track in self.truth(video)["tracks"]}
 
     def counters(self, log: bool = False) -> dict[str, Any]:
         found: dict[str, Any] = self._call(f"counters?log={int(log)}")

@@ -45,6 +45,21 @@ EXPECTED: dict[State, str] = {
 # States in which comments can be read (once past a consent page).
 READABLE: frozenset[State] = frozenset(("ok", "bot_check", "consent_redirect", "consent_form"))
 
+# States in which a player shows caption tracks (again: once past a consent page).
+CAPTIONED: frozenset[State] = READABLE - {"bot_check"} | {"comments_off", "zero", "sorry", "unavailable_next"}
+
+# Ways in which a player refuses a video that is all right.
+Refusal = Literal[
+    "",
+    "bot_check",
+    "captcha",  # LOGIN_REQUIRED with a captcha in the error screen
+    "session_limit",
+    "page_reload",  # what WEB says without a proof token
+    "music_premium",
+    "processing",
+    "other_video",  # the answer is about another video
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Traits:
@@ -82,6 +97,22 @@ class Traits:
     pinned_twice: bool = False
     top_share: float = 1.0  # share of the comments that the Top order reaches
     broken_thread: Literal["", "error500", "incomplete"] = ""
+    # Captions: (language, "manual" or "asr") or (language, "manual", name); None: drawn from the seed.
+    tracks: tuple[tuple[str, ...], ...] | None = None
+    caption_segments: int = 40
+    blank_segments: bool = False  # also segments without text, which the truth leaves out
+    missing_durations: bool = False  # some segments do not say how long; the truth says 0
+    translatable: bool = True
+    captions_exp: Literal["", "xpe", "xpv", "xbt"] = "xpe"  # xpe, xpv: nothing without a token
+    captions_exp_clients: tuple[str, ...] = ("WEB", "MWEB")  # (): all
+    captions_lifetime: int = 25_200  # seconds from the player's answer until its addresses expire
+    captions_blocked: Literal["", "429", "403", "empty", "html"] = ""
+    get_transcript: Literal["refused", "classic"] = "refused"
+    modern_panel: bool = False  # the transcript panel of 2026 (`get_panel`) in place of the classic one
+    # The player.
+    kids: bool = False  # made for kids: VISIONOS and ANDROID_VR do not play it
+    refusal: Refusal = ""  # to the clients below, whatever the state says
+    refusal_clients: tuple[str, ...] = ()  # (): to all
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +156,29 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """A line of a transcript in milliseconds; `duration` 0 is not said on the wire."""
+
+    start: int
+    duration: int
+    text: str
+    words: tuple[tuple[int, str], ...] = ()  # (offset from start, piece); only automatic tracks
+
+    @property
+    def end(self) -> int:
+        return self.start + self.duration
+
+
+@dataclass(frozen=True, slots=True)
+class TrackTruth:
+    track_id: str  # the vssId
+    language: str
+    kind: str  # "manual" or "asr"
+    name: str
+    segments: tuple[tuple[int, int, str], ...]  # start, duration (ms), text
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """What a perfect collector ends up with for one video."""
 
@@ -136,3 +190,7 @@ class Truth:
     texts: dict[str, str]
     claimed: int | None  # the number in the header, None when there is no header count
     unobtainable: frozenset[str] = field(default_factory=frozenset)
+    # Transcripts. `captions`: "complete", "none", "token_needed", "blocked", a refusal, or `expected`'s word.
+    captions: str = "none"
+    tracks: tuple[TrackTruth, ...] = ()
+    default_track: str | None = None

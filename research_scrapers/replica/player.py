@@ -1,94 +1,21 @@
-"""The player's answer: whether a video can be played, in the words of each client."""
+"""The player's answer, as each client gets it."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from .identity import video_id as invented_id
+from .model import CAPTIONED
+from .playability import playability
 from .template import runs
+from .tracklist import WEB_CLIENTS, track_list
 
 if TYPE_CHECKING:
     from .video import Video
 
-_ICON = {
-    "thumbnail": {"thumbnails": [{"url": "//s.ytimg.com/yts/img/meh7-vflGevej7.png", "width": 140, "height": 100}]},
-    "icon": {"iconType": "ERROR_OUTLINE"},
-}
-_REMOVED = frozenset(("private", "removed", "unknown"))
-
-
-def _screen(reason: str, subreason: str = "") -> dict[str, Any]:
-    error: dict[str, Any] = {"reason": {"simpleText": reason}, **_ICON}
-    if subreason:
-        error["subreason"] = runs(subreason)
-    return {"playerErrorMessageRenderer": error}
-
-
-def playability(state: str, video_id: str, now: int, web: bool) -> dict[str, Any]:
-    """`playabilityStatus`. The web and the app clients word the same state differently."""
-    match state:
-        case "bot_check":
-            reason = "Sign in to confirm you’re not a bot"
-            screen = _screen(reason, "This helps protect our community. Learn more")
-            return {"status": "LOGIN_REQUIRED", "reason": reason, "errorScreen": screen}
-        case "age_gated":
-            reason, sub = (
-                "Sign in to confirm your age",
-                "This video may be inappropriate for some users.",
-            )
-            if not web:
-                return {"status": "LOGIN_REQUIRED", "reason": sub}
-            return {
-                "status": "LOGIN_REQUIRED",
-                "reason": reason,
-                "errorScreen": _screen(reason, sub),
-                "desktopLegacyAgeGateReason": 1,
-            }
-        case "private":
-            text = "This is a private video. Please sign in to verify that you may see it."
-            answer = {"status": "LOGIN_REQUIRED", "messages": [text]}
-            return answer if web else {**answer, "reason": "This video is private"}
-        case "removed" | "unknown":
-            reason = "Video unavailable" if web else "This video is unavailable"
-            return {"status": "ERROR", "reason": reason, "errorScreen": _screen(reason)}
-        case "members_only":
-            reason = (
-                "This video is available to this channel's members on level: Patron "
-                "(or any higher level). Join this channel to get access to members-only content."
-            )
-            offer = {"playerLegacyDesktopYpcOfferRenderer": {"itemTitle": "Members-only content"}}
-            answer2: dict[str, Any] = {"status": "UNPLAYABLE", "reason": reason}
-            return {**answer2, "errorScreen": offer} if web else answer2
-        case "region_blocked":
-            text = "The uploader has not made this video available in your country"
-            if web:
-                screen = _screen("Video unavailable", text)
-                return {
-                    "status": "UNPLAYABLE",
-                    "reason": "Video unavailable",
-                    "errorScreen": screen,
-                }
-            return {"status": "UNPLAYABLE", "reason": text, "errorScreen": _screen(text)}
-        case "upcoming":
-            slate = {"scheduledStartTime": str(now + 64_800), "mainText": runs("Live in 18 hours")}
-            return {
-                "status": "LIVE_STREAM_OFFLINE",
-                "reason": "This live event will begin in 18 hours.",
-                "playableInEmbed": True,
-                "liveStreamability": {
-                    "liveStreamabilityRenderer": {
-                        "videoId": video_id,
-                        "offlineSlate": {"liveStreamOfflineSlateRenderer": slate},
-                        "pollDelayMs": "15000",
-                    }
-                },
-            }
-    return {
-        "status": "OK",
-        "playableInEmbed": True,
-        "miniplayer": {"miniplayerRenderer": {"playbackMode": "PLAYBACK_MODE_ALLOW"}},
-        "contextParams": "Q0FFU0FnZ0M=",
-    }
+_BARE = frozenset(("private", "removed", "unknown", "bot_check", "captcha"))
+_NOT_FOR_KIDS = frozenset(("VISIONOS", "ANDROID_VR"))
 
 
 def thumbnails(video_id: str) -> dict[str, Any]:
@@ -104,16 +31,43 @@ def iso(stamp: int) -> str:
     return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def player_response(video: Video | None, video_id: str, now: int, *, web: bool, state: str = "") -> dict[str, Any]:
+def player_state(video: Video | None, client: str, *, token: bool = False) -> str:
+    """The state that this client is told; `token`: it does not have to prove itself."""
+    if video is None:
+        return "unknown"
+    traits = video.traits
+    refused = not traits.refusal_clients or client in traits.refusal_clients
+    if traits.refusal and refused and not (token and traits.refusal == "page_reload"):
+        return traits.refusal
+    if traits.kids and client in _NOT_FOR_KIDS and video.state in CAPTIONED:
+        return "kids"
+    return video.state
+
+
+def player_response(
+    video: Video | None,
+    video_id: str,
+    now: int,
+    *,
+    client: str = "WEB",
+    hl: str = "en",
+    state: str = "",
+    token: bool = False,
+) -> dict[str, Any]:
     """The whole answer; no streams, since nobody downloads media here."""
-    state = state or (video.state if video else "unknown")
+    state = state or player_state(video, client, token=token)
+    web = client in WEB_CLIENTS
     answer: dict[str, Any] = {
         "responseContext": {"mainAppWebResponseContext": {"loggedOut": True}},
-        "playabilityStatus": playability(state, video_id, now, web),
+        "playabilityStatus": playability(state, video_id, now, client),
         "trackingParams": "CAAQu2kiEwj",
     }
-    if video is None or state in _REMOVED or state == "bot_check":
+    if video is None or state in _BARE:
         return answer
+    if state in CAPTIONED:
+        captions = track_list(video, client, hl)
+        if captions is not None:
+            answer["captions"] = captions
     upcoming, live = state == "upcoming", state == "no_section"
     details: dict[str, Any] = {
         "videoId": video_id,
@@ -136,7 +90,12 @@ def player_response(video: Video | None, video_id: str, now: int, *, web: bool, 
         details["isUpcoming"] = True
     if live:
         details["isLive"] = True
+    if state == "other_video":
+        details["videoId"] = invented_id("other", video_id)
     answer["videoDetails"] = details
+    if video.traits.kids and web:
+        notice = {"mealbarPromoRenderer": {"messageTexts": [runs("This video is made for kids")]}}
+        answer["messages"] = [notice]
     if not web:
         return answer
     page = {

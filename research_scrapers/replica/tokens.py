@@ -134,7 +134,7 @@ def encode(token: Token) -> str:
     return url_base64(field(2, field(2, vid)) + field(3, 6) + field(6, core))
 
 
-def _raw(text: str) -> bytes:
+def unbase64(text: str) -> bytes:
     plain = unquote(text).replace("+", "-").replace("/", "_").rstrip("=")
     try:
         # validate: urlsafe_b64decode drops foreign characters silently, b64decode does not.
@@ -179,7 +179,7 @@ def _state(stream: str, video_id: str) -> tuple[int, int]:
 
 
 def decode(text: str) -> Token:
-    outer = dict(read_fields(_raw(text)))
+    outer = dict(read_fields(unbase64(text)))
     video_id = _text(_message(outer.get(2)).get(2))
     core = _message(outer.get(6))
     cursor, hop = -1, 0

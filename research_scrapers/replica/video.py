@@ -11,6 +11,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from . import texts
+from .captions import Captions
 from .identity import chars, comment_id, digest, read_comment_id, reply_id
 from .model import READABLE, Author, Comment, State, Traits
 
@@ -41,6 +42,7 @@ class Video:
         self._likes: dict[str, int] = {}
         self._deleted: set[str] = set()
         self.version = 0
+        self.captions = Captions(seed, video_id, traits)
         # Bounded: a page and its neighbours are asked again and again, the whole video is not.
         self._tree_of = lru_cache(maxsize=512)(self._make_tree)
         self._total: tuple[int, int] | None = None

@@ -109,7 +109,7 @@ def watch_page(
     state: str = "",
 ) -> str:
     """The whole page, 0.6 MB like a real one; `state` overrides the video's own."""
-    player = player_response(video, video_id, now, web=True, state=state)
+    player = player_response(video, video_id, now, hl=hl, state=state, token=True)
     kind, data = _initial_data(video, hl, visitor)
     data = html_safe(data)
     match kind:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from . import texts
 from .header import labels, sort_menu
 from .identity import channel_id, chars, digest, video_id
+from .model import CAPTIONED
 from .paging import first_token
 from .render import context
 from .template import compact, runs
 from .tokens import PANEL, SECTION, encode
+from .transcript import transcript_panel
 
 if TYPE_CHECKING:
     from .video import Video
@@ -265,6 +267,8 @@ def watch_next(video: Video | None, locale: str, visitor: str) -> str:
     panels: list[dict[str, Any]] = []
     if video.state not in _NO_SECTION and video.state != "comments_off" and video.traits.panel:
         panels.append(_panel(video, locale))
+    if video.state in CAPTIONED and (track := video.captions.default()):
+        panels.append(transcript_panel(track, modern=video.traits.modern_panel))
     about = {"panelIdentifier": "engagement-panel-structured-description"}
     panels.append({"engagementPanelSectionListRenderer": about})
     bar = ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from .identity import digest, video_id
-from .model import EXPECTED, READABLE, State, Traits, Truth
+from .model import CAPTIONED, EXPECTED, READABLE, State, TrackTruth, Traits, Truth
 from .video import Video
 
 # A fixed "now" keeps relative times and Data API dates the same in every run.
@@ -72,6 +72,8 @@ class World:
                     parents[ids[number]] = ids[parent]
                     if texts:
                         said[ids[number]] = video.reply(seq, number).text
+        default = video.captions.default()
+        tracks = self._tracks(video, texts)
         counted = video.traits.header_count and video.state in READABLE | {"zero"}
         return Truth(
             video_id=vid,
@@ -82,13 +84,29 @@ class World:
             texts=said,
             claimed=video.claimed() if counted else None,
             unobtainable=frozenset(lost),
+            captions=_captions(video),
+            tracks=tracks,
+            default_track=default.id if default and tracks else None,
         )
+
+    def _tracks(self, video: Video, texts: bool) -> tuple[TrackTruth, ...]:
+        """The tracks that a player lists, even if their texts cannot be had."""
+        if video.state not in CAPTIONED or (video.traits.refusal and not video.traits.refusal_clients):
+            return ()
+        made: list[TrackTruth] = []
+        for track in video.captions.tracks:
+            lines = video.captions.segments(track) if texts else ()
+            said = tuple((line.start, line.duration, line.text) for line in lines)
+            made.append(TrackTruth(track.id, track.language, track.kind, track.name, said))
+        return tuple(made)
 
     def mutate(self, change: dict[str, Any]) -> list[str]:
         """A change given as JSON; returns the ids it made or touched.
 
         {"video": id, "op": "add"|"reply"|"edit"|"likes"|"delete", "comment": id,
          "count": n, "text": "...", "likes": n}
+        Captions: "op": "caption" with track (vssId), segment (its number) and text; "op": "tracks"
+        with tracks as in Traits, which returns the track ids.
         """
         video = self.videos[change["video"]]
         match change["op"]:
@@ -96,6 +114,11 @@ class World:
                 return video.add_comments(change.get("count", 1), change.get("text"))
             case "reply":
                 return video.add_replies(change["comment"], change.get("count", 1), change.get("text"))
+            case "caption":
+                video.captions.set_text(change["track"], change["segment"], change["text"])
+                return [change["track"]]
+            case "tracks":
+                return video.captions.set_tracks(change["tracks"])
             case "edit":
                 video.edit(change["comment"], change["text"])
             case "likes":
@@ -105,6 +128,25 @@ class World:
             case other:
                 raise ValueError(f"unknown change {other!r}")
         return [change["comment"]]
+
+
+def _captions(video: Video) -> str:
+    """What a careful collector of transcripts should conclude."""
+    traits = video.traits
+    if video.state == "no_section":  # a running stream has no tracks yet
+        return "none"
+    if video.state not in CAPTIONED:
+        return EXPECTED[video.state]
+    if traits.refusal and not traits.refusal_clients:
+        return traits.refusal
+    if not video.captions.tracks:
+        return "none"
+    if traits.captions_blocked:
+        return "blocked"
+    # Told apart by whether any client of ours gets addresses that work.
+    useful = {"ANDROID", "VISIONOS", "TVHTML5", "WEB", "MWEB"} - set(traits.captions_exp_clients)
+    asks_token = traits.captions_exp in ("xpe", "xpv") and (not traits.captions_exp_clients or not useful)
+    return "token_needed" if asks_token else "complete"
 
 
 def demo_world(seed: int = 7) -> World:

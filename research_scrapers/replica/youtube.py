@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from . import gates
+from . import gates, timedtext
 from .dataapi import API_HOSTS, DataApi
 from .paging import main_page, reply_page
 from .player import player_response
 from .render import PageRenderer
 from .tokens import BadToken, Token, decode
+from .transcript import get_panel, get_transcript, place_key
 from .watch import embed_page, sw_data, visitor_data, watch_page
 from .watchnext import incomplete, watch_next
 from .wire import Hit, Place, Reply, google_error, html_reply, json_reply, redirect
@@ -35,6 +37,18 @@ def locale_of(hl: str) -> str:
 def _invalid() -> Reply:
     message = "Request contains an invalid argument."
     return google_error(400, message, "badRequest", "INVALID_ARGUMENT")
+
+
+def _client(body: dict[str, Any]) -> dict[str, Any]:
+    context = body.get("context")
+    client = context.get("client") if isinstance(context, dict) else None
+    return client if isinstance(client, dict) else {}
+
+
+def _asked_video(body: dict[str, Any]) -> str:
+    """The video of a `player` call, or of the one inside a `reel_item_watch` call."""
+    inner = body.get("playerRequest")
+    return str((inner if isinstance(inner, dict) else body).get("videoId", ""))
 
 
 class YouTube:
@@ -64,9 +78,16 @@ class YouTube:
         if hit.path == "/watch":
             vid = hit.query.get("v", "")
             return Place(f"watch:{vid}", vid)
+        if hit.path == timedtext.PATH:
+            return timedtext.place(hit)
         if hit.path.startswith("/youtubei/v1/"):
             body = hit.json()
             endpoint = hit.path.rpartition("/")[2]
+            if endpoint in ("get_transcript", "get_panel"):
+                return Place(*place_key(endpoint, str(body.get("params", ""))))
+            if endpoint in ("player", "reel_item_watch"):
+                vid = _asked_video(body)
+                return Place(f"{endpoint}:{vid}:{_client(body).get('clientName', '')}", vid)
             token = body.get("continuation")
             if isinstance(token, str):
                 plain = unquote(token).rstrip("=")
@@ -95,6 +116,8 @@ class YouTube:
             return redirect(f"https://www.youtube.com{hit.target}", 301)
         if hit.path == "/watch":
             return self._watch(hit)
+        if hit.path == timedtext.PATH:
+            return timedtext.answer(self.world, hit)
         if hit.path.startswith("/embed/"):
             return html_reply(embed_page(hit.path.removeprefix("/embed/"), self.visitor))
         if hit.path == "/sw.js_data":
@@ -137,21 +160,38 @@ class YouTube:
         if hit.method != "POST":
             return google_error(404, "Not Found", "notFound", "NOT_FOUND")
         body = hit.json()
-        client = body.get("context", {}).get("client", {}) if isinstance(body, dict) else {}
+        client = _client(body)
         if not client.get("clientName"):
             return _invalid()
         match hit.path.removeprefix("/youtubei/v1/"):
             case "next":
                 return self._next(body, locale_of(str(client.get("hl", "en"))))
             case "player":
-                vid = str(body.get("videoId", ""))
+                return json_reply(self._player(body))
+            case "reel/reel_item_watch":
+                vid = _asked_video(body)
                 video = self.world.videos.get(vid)
-                web = client["clientName"] in ("WEB", "MWEB")
-                answer = player_response(video, vid, self.world.now, web=web)
-                return json_reply(answer)
+                gone = video is None or video.state == "removed"
+                return json_reply({} if gone else {"playerResponse": self._player(body)})
+            case "get_transcript":
+                return get_transcript(self.world, str(body.get("params", "")))
+            case "get_panel":
+                return get_panel(self.world, str(body.get("panelId", "")), str(body.get("params", "")))
             case "visitor_id":
                 return json_reply({"responseContext": {"visitorData": self.visitor}})
         return google_error(404, "Requested entity was not found.", "notFound", "NOT_FOUND")
+
+    def _player(self, body: dict[str, Any], state: str = "") -> dict[str, Any]:
+        vid, client = _asked_video(body), _client(body)
+        return player_response(
+            self.world.videos.get(vid),
+            vid,
+            self.world.now,
+            client=str(client.get("clientName", "WEB")),
+            hl=str(client.get("hl", "en")),
+            state=state,
+            token=bool(body.get("serviceIntegrityDimensions")),
+        )
 
     def _next(self, body: dict[str, Any], locale: str) -> Reply:
         text = body.get("continuation")
@@ -195,8 +235,8 @@ class YouTube:
             case "bot_check" if hit.path == "/watch":
                 return self._watch(hit, state="bot_check")
             case "bot_check":
-                answer = player_response(None, "", self.world.now, web=True, state="bot_check")
-                return json_reply(answer)
+                answer = self._player(hit.json(), state="bot_check")
+                return json_reply({"playerResponse": answer} if hit.path.endswith("/reel_item_watch") else answer)
             case "consent":
                 return gates.consent_page(url)
             case "consent_redirect":
@@ -225,6 +265,9 @@ class YouTube:
                 "parents": truth.parents,
                 "texts": truth.texts,
                 "unobtainable": sorted(truth.unobtainable),
+                "captions": truth.captions,
+                "tracks": [asdict(track) for track in truth.tracks],
+                "default_track": truth.default_track,
             }
         return out
 
