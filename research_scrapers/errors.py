@@ -10,10 +10,11 @@ ResearchError
 │     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · QuotaExhausted (6) · SiteBlocked (7)
 │     CertificateRefused (8) · NothingReached (9)
 └── SourceError                what a site answered; carries provider and url
-    ├── NothingThere           EMPTY    CommentsDisabled · NoCommentSection
+    ├── NothingThere           EMPTY    CommentsDisabled · NoCommentSection · TranscriptsDisabled
+    │                                   NoTranscriptInLanguage
     ├── Gone                   GIVE_UP  VideoUnavailable · VideoPrivate
     ├── AccessNeeded           PARK     LoginRequired · AgeRestricted · MembersOnly · PremiumOnly · RegionLocked
-    │                                   ConsentNeeded · NotStartedYet · Unplayable
+    │                                   ConsentNeeded · TokenNeeded · NotStartedYet · Unplayable
     ├── Blocked                WAIT     RateLimited · BotCheck · IpBlocked · AccessRefused
     ├── Transient              RETRY    ServerTrouble · Timeout · ConnectionLost · PartialResponse · EmptyPage
     │                                   WrongContent
@@ -181,6 +182,14 @@ class NoCommentSection(NothingThere):
     """The video has no comment section."""
 
 
+class TranscriptsDisabled(NothingThere):
+    """The video has no transcript."""
+
+
+class NoTranscriptInLanguage(NothingThere):
+    """The video has transcripts, but none that was asked for."""
+
+
 class Gone(SourceError):
     """The video cannot be had by anyone."""
 
@@ -219,6 +228,10 @@ class RegionLocked(AccessNeeded):
 
 class ConsentNeeded(AccessNeeded):
     """The site shows its cookie consent page instead."""
+
+
+class TokenNeeded(AccessNeeded):
+    """The site gives this transcript only to a browser that proves itself."""
 
 
 class NotStartedYet(AccessNeeded):

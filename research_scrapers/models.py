@@ -142,6 +142,50 @@ class Comment:
 
 
 @dataclass(slots=True)
+class Segment:
+    """One line of a transcript: seconds, and the words with their own times where the site tells them."""
+
+    start: float
+    duration: float | None
+    text: str
+    words: list[tuple[float, str]] | None = None
+    """Absolute start in seconds and text of each word."""
+
+
+@dataclass(slots=True)
+class Transcript:
+    """One caption track, read."""
+
+    provider: str
+    video_id: str
+    part: int
+    language: str
+    kind: str
+    """``manual``, ``asr`` or ``translated``."""
+    name: str
+    segments: list[Segment]
+    content_hash: str
+    fetched_at: str
+    extras: dict[str, Any] = field(default_factory=dict)
+    """Track id, route, format, source language of a translation …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One caption track that a site lists."""
+
+    track_id: str
+    """YouTube's ``vssId``: unique where the language is not."""
+    language: str
+    kind: str
+    name: str
+    url: str
+    translatable: bool = False
+    is_own: bool = False
+    """In the video's own language, as far as the site tells."""
+
+
+@dataclass(slots=True)
 class Video:
     """One video's own facts."""
 

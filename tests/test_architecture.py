@@ -13,6 +13,7 @@ GROUND = {"models", "errors", "verdicts", "coverage"}
 ALLOWED = {
     **dict.fromkeys(GROUND, GROUND),
     "config": GROUND,
+    "formats": GROUND,
     "providers": GROUND,
     "links": GROUND | {"providers"},
     "store": GROUND,
@@ -21,7 +22,7 @@ ALLOWED = {
     "spiders": GROUND | {"crawling", "providers"},
     "commands": GROUND | {"crawling"},
     "settings": set(),
-    "cli": GROUND | {"store", "crawling", "spiders", "replica", "links"},
+    "cli": GROUND | {"store", "crawling", "spiders", "replica", "links", "formats"},
     "replica": set(),
 }
 LARGEST = 400

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -15,29 +16,33 @@ import pytest
 from research_scrapers import errors
 from research_scrapers.models import MAIN, Answer, Cursor, Options
 from research_scrapers.providers.youtube.api import ApiRoute
+from research_scrapers.providers.youtube.captions import needs_token, read_tracks
+from research_scrapers.providers.youtube.choose import Wanted, wanted_of
 from research_scrapers.providers.youtube.comments import _lists, read_header
 from research_scrapers.providers.youtube.initial import _results, _ways
+from research_scrapers.providers.youtube.panel import panel_languages, read_panel
 from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.states import player_state
-from research_scrapers.providers.youtube.tree import decode, dig
+from research_scrapers.providers.youtube.timedtext import judge_timedtext, read_timedtext
+from research_scrapers.providers.youtube.transcripts import TranscriptRoute
+from research_scrapers.providers.youtube.tree import decode, decode_object, dig
+from research_scrapers.providers.youtube.vtt import read_cues
 from research_scrapers.providers.youtube.watch import read_watch
 from research_scrapers.providers.youtube.web import WebRoute
 
 _SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "recordings"
 RECORDINGS = Path(os.environ.get("RESEARCH_RECORDINGS", _SHARED)) / "youtube"
 NEXT_URL = "https://www.youtube.com/youtubei/v1/next?prettyPrint=false"
+PLAYER_URL = "https://www.youtube.com/youtubei/v1/player?prettyPrint=false"
+TRACK_URL = "https://www.youtube.com/api/timedtext?v=aaaaaaaaaaA&lang=en&fmt="
 API_URL = "https://www.googleapis.com/youtube/v3/"
 
 OTHER_ROOMS = {
     "config_endpoint",
     "dataapi_captions",
     "dataapi_discovery",
-    "get_transcript",
-    "timedtext_json3",
-    "timedtext_srv1",
-    "timedtext_srv3",
-    "timedtext_vtt",
 }
+CAPTION_KINDS = {"get_transcript", "timedtext_json3", "timedtext_srv1", "timedtext_srv3", "timedtext_vtt"}
 COMMENT_KINDS = {"comments_first_page", "comments_next_page", "comments_last_page", "comments_replies_page"}
 PLAYER_KINDS = {
     "player_age_gated": errors.AgeRestricted,
@@ -125,7 +130,7 @@ def _chips(body: bytes) -> int:
 
 @pytest.mark.skipif(not ENTRIES, reason="no recordings here")
 def test_every_recording_is_somebodys():
-    known = OTHER_ROOMS | COMMENT_KINDS | set(PLAYER_KINDS) | set(NEXT_FAULTS)
+    known = OTHER_ROOMS | CAPTION_KINDS | COMMENT_KINDS | set(PLAYER_KINDS) | set(NEXT_FAULTS)
     known |= {"block_html", "consent_html", "watch_html", "watch_json_pbj", "next_initial"}
     known |= {"dataapi_commentThreads", "dataapi_comments", "dataapi_videos", "dataapi_error", "innertube_error"}
     assert {entry["kind"] for entry in ENTRIES} <= known
@@ -335,3 +340,199 @@ def test_api_errors(entry):
 def test_innertube_errors(entry):
     answer = Answer(NEXT_URL, entry["truth"]["error_code"], _body(entry))
     assert type(judge(answer)) is INNERTUBE_FAULTS[entry["truth"]["status"]]
+
+
+OWN = {
+    "Kn56bMZ9OE8": ("en", {".en", ".en-GB"}),
+    "ud9d5cMDP_0": ("de", {".de.CcQ45jRV4-E"}),
+    "rCAS2eD-mcw": ("en-US", {".en", "a.en"}),
+    "GJLlxj_dtq8": ("en", {".en", "a.en"}),
+    "M4gD1WSo5mA": ("en", {".en", "a.en"}),
+    "K4DyBUG242c": ("nl", {"a.nl"}),
+    "KI7fMGRg0Wk": ("de", {"a.de"}),
+}
+"""Videos whose language was looked up by hand; one of them has Japanese recognised in English speech."""
+
+
+def _player_page(entry: dict, wanted: Wanted | None = None, step: str = "player_visionos", token: str = ""):
+    answer = Answer(PLAYER_URL, 200, _body(entry))
+    assert judge(answer) is None
+    video_id = entry["truth"].get("videoId") or "aaaaaaaaaaA"
+    route = TranscriptRoute(wanted or Wanted())
+    return route.read(video_id, Cursor(MAIN, step, token), answer, _fetched(entry), Options())
+
+
+@_of("player_ok_captions", "player_ok_captions_pot")
+def test_caption_tracks(entry):
+    truth = entry["truth"]
+    listed = read_tracks(decode_object(_body(entry)), truth["videoId"])
+    told = [track.track_id + ("(asr)" if track.kind == "asr" else "") for track in listed.tracks]
+    assert told == truth["caption_tracks"]
+    assert len(listed.translations) == truth["translation_languages"]
+    assert all(code and name for code, name in listed.translations)
+    assert all(track.name and track.translatable and "/api/timedtext?" in track.url for track in listed.tracks)
+    own = {track.track_id for track in listed.tracks if track.is_own}
+    assert own
+    if truth["videoId"] in OWN:
+        assert (listed.own_language, own) == OWN[truth["videoId"]]
+    page = _player_page(entry, wanted_of(languages="*", tracks="all", translate="de"))
+    assert page.claimed == len(truth["caption_tracks"])
+    assert page.video.title
+    assert page.video.language == listed.own_language
+    if entry["kind"] == "player_ok_captions_pot":
+        assert [needs_token(track.url) for track in listed.tracks].count(True) == 1
+        assert page.next == Cursor(MAIN, "player_android", "listed")
+        return
+    assert page.next is None
+    tracks = [found for found in page.found if ">" not in found.chain]
+    assert {found.chain for found in tracks} == {track.track_id for track in listed.tracks}
+    best = _player_page(entry)
+    assert len(best.found) == 1
+    assert best.found[0].chain in own
+    if any(track.is_own and track.kind == "manual" for track in listed.tracks):
+        assert not best.found[0].chain.startswith("a.")
+    ask = TranscriptRoute().ask(truth["videoId"], best.found[0], {}, Options())
+    assert ask.url.count("fmt=") == 1
+    assert ask.url.endswith("fmt=json3")
+
+
+@_of(*(set(PLAYER_KINDS) - {"player_ok_captions", "player_ok_captions_pot"}))
+def test_players_without_captions_say_why(entry):
+    expected = PLAYER_KINDS[entry["kind"]] or errors.TranscriptsDisabled
+    with pytest.raises(expected) as caught:
+        _player_page(entry, step="player_android")
+    assert ("live" in caught.value.detail) == (entry["kind"] in ("player_live", "player_live_upcoming"))
+
+
+@_of("watch_html", "watch_json_pbj")
+def test_watch_pages_for_transcripts(entry):
+    truth = entry["truth"]
+    answer = Answer("https://www.youtube.com/watch?v=aaaaaaaaaaA", 200, _body(entry))
+    try:
+        video_id = dig(read_watch(_body(entry)).player, "videoDetails", "videoId") or "aaaaaaaaaaA"
+    except errors.VideoUnavailable:
+        video_id = "aaaaaaaaaaA"
+    route = TranscriptRoute()
+
+    def read():
+        return route.read(video_id, Cursor(MAIN, "watch"), answer, _fetched(entry), Options())
+
+    if "age_restricted" in entry["file"]:
+        with pytest.raises(errors.AgeRestricted):
+            read()
+    elif not truth["caption_tracks"]:
+        with pytest.raises(errors.VideoUnavailable):
+            read()
+    elif truth["exp_xpe"]:
+        page = read()
+        assert page.next == Cursor(MAIN, "player_visionos", "listed")
+        assert page.claimed >= 1
+        assert page.session["visitor_data"]
+        assert page.video.published_at
+    else:
+        page = read()
+        assert page.next is None
+        assert len(page.found) == 1
+        assert page.found[0].step == "track"
+
+
+def _segments(entry: dict, fmt: str):
+    answer = Answer(TRACK_URL + fmt, 200, _body(entry))
+    assert judge(answer) is None
+    assert judge_timedtext(answer) is None
+    segments = read_timedtext(_body(entry))
+    assert segments == read_timedtext(_body(entry), fmt)
+    assert all(one.text == one.text.strip() != "" and one.duration is not None for one in segments)
+    assert [one.start for one in segments] == sorted(one.start for one in segments)
+    return segments
+
+
+@_of("timedtext_json3")
+def test_json3(entry):
+    segments = _segments(entry, "json3")
+    assert len(segments) == entry["truth"]["events_with_text"]
+    lines = [event for event in decode(_body(entry))["events"] if "segs" in event and not event.get("aAppend")]
+    assert [one.start for one in segments] == [event["tStartMs"] / 1000 for event in lines]
+    assert ["".join(piece["utf8"] for piece in event["segs"]).strip() for event in lines] == [s.text for s in segments]
+    spoken = sum(len(one.words or [1]) for one in segments)
+    assert spoken == sum(len(event["segs"]) for event in lines)
+    for one in segments:
+        if one.words:
+            assert one.words[0][0] >= one.start
+            assert " ".join(word for _, word in one.words) == " ".join(one.text.split())
+
+
+@_of("timedtext_srv3")
+def test_srv3(entry):
+    truth, segments = entry["truth"], _segments(entry, "srv3")
+    assert len(segments) == truth["p_with_text"]
+    words = [one.words for one in segments if one.words]
+    assert sum(map(len, words)) == truth["s"]
+    assert (round(segments[-1].start * 1000), round(segments[-1].duration * 1000)) == (
+        int(truth["last"]["t"]),
+        int(truth["last"]["d"]),
+    )
+    assert not any("&#" in one.text or "<" in one.text for one in segments)
+
+
+@_of("timedtext_srv1")
+def test_srv1(entry):
+    truth, segments = entry["truth"], _segments(entry, "srv1")
+    assert len(segments) == truth["cues"] - truth["empty"]
+    assert (segments[-1].start, segments[-1].duration) == (float(truth["last"]["start"]), float(truth["last"]["dur"]))
+    if not truth["empty"]:
+        assert (segments[0].start, segments[0].duration) == (
+            float(truth["first"]["start"]),
+            float(truth["first"]["dur"]),
+        )
+    assert not any("&#39;" in one.text or "&quot;" in one.text or "&amp;" in one.text for one in segments)
+    assert any("'" in one.text for one in segments)
+
+
+@_of("timedtext_vtt")
+def test_vtt(entry):
+    truth, segments = entry["truth"], _segments(entry, "vtt")
+    assert len(list(read_cues(_body(entry).decode()))) == truth["cues"]
+    if not truth["word_tags"]:
+        assert len(segments) == truth["cues"]
+        return
+    assert [(one.start, one.text) for one in segments] == [
+        (286.07, "yeah"),
+        (286.47, "what"),
+        (304.08, "this will happen is I'm telling"),
+    ]
+    assert [at for at, _ in segments[-1].words] == [304.08, 304.199, 304.379, 304.62, 304.86, 305.069]
+
+
+@_of("get_transcript")
+def test_transcript_panel(entry):
+    data = decode_object(_body(entry))
+    segments = read_panel(data)
+    assert len(segments) == entry["truth"]["segments"]
+    assert (segments[0].start, segments[0].duration) == (0.06, 3.24)
+    assert panel_languages(data)[0][:2] == ("English (auto-generated)", True)
+
+
+def _vtt_clock(seconds: float) -> str:
+    whole = round(seconds * 1000)
+    return f"{whole // 3600000:02}:{whole // 60000 % 60:02}:{whole // 1000 % 60:02}.{whole % 1000:03}"
+
+
+@_of("timedtext_json3")
+def test_rolling_vtt_comes_to_the_same_as_json3(entry):
+    """The recorded lines, written as the site writes automatic WebVTT: rolled, repeated, with times in the lines."""
+    segments = read_timedtext(_body(entry))
+    cues, above = ["WEBVTT\nKind: captions\nLanguage: en\n"], " "
+    for one, after in zip(segments, [*segments[1:], None], strict=True):
+        end = after.start - 0.01 if after else one.start + one.duration
+        (_, first), *rest = one.words or [(one.start, one.text)]
+        spoken = escape(first) + "".join(f"<{_vtt_clock(at)}><c> {escape(word)}</c>" for at, word in rest)
+        cues.append(f"{_vtt_clock(one.start)} --> {_vtt_clock(end)} align:start position:0%\n{above}\n{spoken}\n")
+        above = escape(" ".join(one.text.split()))
+        if after:
+            cues.append(f"{_vtt_clock(end)} --> {_vtt_clock(after.start)} align:start position:0%\n{above}\n \n")
+    rolled = read_timedtext("\n".join(cues).encode())
+    assert [(one.start, one.text) for one in rolled] == [(one.start, " ".join(one.text.split())) for one in segments]
+    for one, before in zip(rolled, segments, strict=True):
+        assert [word for _, word in one.words or []] == [word for _, word in before.words or []]
+        assert [at for at, _ in (one.words or [])[1:]] == [at for at, _ in (before.words or [])[1:]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from research_scrapers.models import Ask
 
@@ -13,11 +13,31 @@ if TYPE_CHECKING:
 
 SITE = "https://www.youtube.com"
 NEXT = f"{SITE}/youtubei/v1/next?prettyPrint=false"
+PLAYER = f"{SITE}/youtubei/v1/player?prettyPrint=false"
+TIMEDTEXT = f"{SITE}/api/timedtext"
 API = "https://www.googleapis.com/youtube/v3"
 
 CLIENT_NUMBER = "1"
 CLIENT_VERSION = "2.20260708.00.00"
 """What to claim to be when no watch page has told us the site's present version."""
+
+_CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "VISIONOS": (
+        "101",
+        {
+            "clientVersion": "1.02",
+            "clientScreen": "WATCH",
+            "platform": "MOBILE",
+            "deviceMake": "Apple",
+            "deviceModel": "RealityDevice14,1",
+            "osName": "visionOS",
+            "osVersion": "25.6.0.23O471",
+            "utcOffsetMinutes": 0,
+        },
+    ),
+    "ANDROID": ("3", {"clientVersion": "20.10.38"}),
+}
+"""Clients whose caption addresses need no proof token: number and description."""
 
 VIDEO_PARTS = "snippet,contentDetails,statistics,status,liveStreamingDetails"
 
@@ -36,6 +56,46 @@ def next_by_video(video_id: str, session: Mapping[str, str], language: str = "en
 def next_by_token(token: str, video_id: str, session: Mapping[str, str], language: str = "en") -> Ask:
     """One page of comments or replies."""
     return _innertube(NEXT, {"continuation": token}, video_id, session, language)
+
+
+def player(video_id: str, client: str, session: Mapping[str, str], language: str = "en") -> Ask:
+    """The player answer that the site gives to another client than the web page."""
+    number, described = _CLIENTS[client]
+    context: dict[str, Any] = {"clientName": client, **described, "hl": language, "gl": "US"}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept-Language": language,
+        "X-YouTube-Client-Name": number,
+        "X-YouTube-Client-Version": described["clientVersion"],
+    }
+    visitor = session.get("visitor_data")
+    if visitor:
+        context["visitorData"] = visitor
+        headers["X-Goog-Visitor-Id"] = visitor
+    payload = {"context": {"client": context}, "videoId": video_id, "contentCheckOk": True, "racyCheckOk": True}
+    return Ask(PLAYER, "POST", headers, json.dumps(payload, separators=(",", ":")).encode())
+
+
+def timedtext(url: str, fmt: str, into: str = "", language: str = "en") -> Ask:
+    """A track's text in a format, translated ``into`` a language if one is named.
+
+    The address is signed: what it carries stays as it is written. Only ``fmt`` and ``tlang`` are replaced, and
+    ``xosf``, which would put positions into the text, is left out.
+    """
+    base, _, query = url.partition("?")
+    kept = [pair for pair in query.split("&") if pair and pair.partition("=")[0] not in ("fmt", "xosf", "tlang")]
+    kept.append(f"fmt={fmt}")
+    if into:
+        kept.append(f"tlang={quote(into)}")
+    return Ask(f"{base}?{'&'.join(kept)}", headers={"Accept-Language": language})
+
+
+def parameter(url: str, name: str) -> str | None:
+    """One parameter of an address."""
+    try:
+        return dict(parse_qsl(urlsplit(url).query)).get(name)
+    except ValueError:
+        return None
 
 
 def _innertube(url: str, payload: dict[str, Any], video_id: str, session: Mapping[str, str], language: str) -> Ask:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from research_scrapers.models import MAIN, Comment, Cursor, content_hash
+from research_scrapers.models import MAIN, Comment, Cursor, Segment, Transcript, content_hash
 from research_scrapers.providers.youtube.times import edited, interval, iso
 
 if TYPE_CHECKING:
@@ -107,3 +107,33 @@ def build(
         fetched_at=frame.fetched_at,
         extras=extras,
     )
+
+
+def build_transcript(
+    video_id: str,
+    fetched_at: str,
+    segments: list[Segment],
+    *,
+    language: str,
+    kind: str,
+    name: str,
+    extras: dict[str, Any],
+) -> Transcript:
+    """One track, read. Its content is its lines and their times to the millisecond; the site's videos have one part."""
+    return Transcript(
+        provider="youtube",
+        video_id=video_id,
+        part=1,
+        language=language,
+        kind=kind,
+        name=name,
+        segments=segments,
+        content_hash=content_hash(*(part for one in segments for part in _content(one))),
+        fetched_at=fetched_at,
+        extras={key: value for key, value in extras.items() if value},
+    )
+
+
+def _content(one: Segment) -> tuple[str, str, str]:
+    duration = "" if one.duration is None else str(round(one.duration * 1000))
+    return str(round(one.start * 1000)), duration, one.text

@@ -22,6 +22,7 @@ from research_scrapers.errors import (
     WrongContent,
 )
 from research_scrapers.providers.youtube.api_errors import api_refusal, thread_gone
+from research_scrapers.providers.youtube.endpoints import parameter
 from research_scrapers.providers.youtube.tree import decode, dict_at, int_at, str_at
 from research_scrapers.providers.youtube.watch import stand_in
 
@@ -40,6 +41,8 @@ def judge(answer: Answer) -> Exception | None:
     if moved is not None:
         return moved
     official = url.hostname in API_HOSTS
+    if url.path.endswith("/timedtext") and _another_way(answer):
+        return None
     if answer.status >= 400:
         return _refused(answer, official)
     if not answer.body.strip():
@@ -89,6 +92,19 @@ def _moved(answer: Answer, host: str, path: str) -> Exception | None:
     if redirected:
         return WrongContent(f"an unexpected redirect ({answer.status}) to {host}{path}"[:200])
     return None
+
+
+def _another_way(answer: Answer) -> bool:
+    """Captions that one address refuses may be had from another: the route decides, and not the status alone."""
+    if answer.status == 403:
+        return expired(answer.url, _date(answer))
+    return answer.status == 404 or (answer.status < 300 and not answer.body.strip())
+
+
+def expired(url: str, now: datetime | None) -> bool:
+    """Whether the end that an address carries (``expire``, epoch seconds) is past."""
+    end = parameter(url, "expire") or ""
+    return now is not None and end.isascii() and end.isdigit() and len(end) < 12 and int(end) < now.timestamp()
 
 
 def _refused(answer: Answer, official: bool) -> Exception | None:

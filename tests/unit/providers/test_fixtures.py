@@ -1,7 +1,8 @@
 """The walker: every parser, every case under ``fixtures/youtube``. A case is a folder; no Python is needed to add one.
 
-``input.json`` or ``input.html`` is the body, ``meta.json`` says what was asked, and ``output.json`` or ``error.json``
-what must come of it. A missing expectation is written, and the test fails until somebody has looked at it.
+``input.json`` (or ``.html``, ``.xml``, ``.vtt``, ``.txt``) is the body, ``meta.json`` says what was asked, and
+``output.json`` or ``error.json`` what must come of it. A missing expectation is written, and the test fails until
+somebody has looked at it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,20 @@ import pytest
 from research_scrapers.errors import ResearchError
 from research_scrapers.models import MAIN, Answer, Cursor, Options
 from research_scrapers.providers.youtube.api import ApiRoute
+from research_scrapers.providers.youtube.choose import wanted_of
+from research_scrapers.providers.youtube.panel import read_panel
 from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.states import player_state
+from research_scrapers.providers.youtube.transcripts import TranscriptRoute
 from research_scrapers.providers.youtube.tree import decode_object
 from research_scrapers.providers.youtube.web import WebRoute
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "youtube"
 INNERTUBE = "https://www.youtube.com/youtubei/v1/next?prettyPrint=false"
-PARSERS = ("watch", "next", "page", "replies", "player", "refusal", "api_video", "api_threads", "api_replies")
+PARSERS = (
+    "watch", "next", "page", "replies", "player", "refusal", "api_video", "api_threads", "api_replies",
+    "track_list", "track", "panel",
+)  # fmt: skip
 CASES = sorted(path.parent for path in FIXTURES.glob("*/*/meta.json"))
 
 
@@ -46,12 +53,16 @@ def _parse(parser: str, meta: dict[str, Any], answer: Answer) -> dict[str, Any]:
         if state is not None:
             raise state
         return {"state": "playable"}
+    if parser == "panel":
+        return {"segments": json.loads(json.dumps([asdict(one) for one in read_panel(decode_object(answer.body))]))}
     refused = judge(answer)
     if refused is not None:
         raise refused
     if parser == "refusal":
         return {"refusal": None}
     route = ApiRoute() if parser.startswith("api_") else WebRoute()
+    if parser.startswith("track"):
+        route = TranscriptRoute(wanted_of(**meta.get("wanted", {})))
     cursor = Cursor(meta.get("chain", MAIN), meta["step"], meta.get("token", ""))
     options = Options(**meta.get("options", {}))
     page = route.read(meta["video_id"], cursor, answer, datetime.fromisoformat(meta["fetched_at"]), options)

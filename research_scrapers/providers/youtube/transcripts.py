@@ -1,0 +1,231 @@
+"""Transcripts by the site's own caption tracks: the watch page lists them, other clients help where it gives nothing.
+
+Steps: ``watch`` → (``player_visionos`` → ``player_android``) on the main chain, which finds one chain per chosen track;
+there ``track`` asks for the text. A track that one format or one client will not give is asked for by the next, inside
+its own chain, through the same steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from research_scrapers.errors import (
+    BotCheck,
+    CursorExpired,
+    LayoutChanged,
+    PartialResponse,
+    SourceError,
+    TokenNeeded,
+    TranscriptsDisabled,
+    Unplayable,
+    WrongContent,
+)
+from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
+from research_scrapers.providers.youtube.captions import TRANSLATED, TrackList, needs_token, read_tracks
+from research_scrapers.providers.youtube.choose import Choice, Wanted, choose
+from research_scrapers.providers.youtube.endpoints import PLAYER, TIMEDTEXT, player, timedtext, watch_page
+from research_scrapers.providers.youtube.library import failure_of_library, library_cannot, transcript_of
+from research_scrapers.providers.youtube.records import Frame, build_transcript
+from research_scrapers.providers.youtube.refusals import error_in, expired
+from research_scrapers.providers.youtube.timedtext import format_of, judge_timedtext, read_timedtext
+from research_scrapers.providers.youtube.track_ask import FORMATS, TrackAsk
+from research_scrapers.providers.youtube.tree import decode_object
+from research_scrapers.providers.youtube.video import read_video
+from research_scrapers.providers.youtube.watch import read_watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+_CLIENTS = {"watch": "WEB", "player_visionos": "VISIONOS", "player_android": "ANDROID"}
+_STEPS = tuple(_CLIENTS)
+_LISTED = "listed"
+"""Token of the main chain once a client has listed tracks: from then on «no captions» is only that client's view."""
+_WHOLE_LIST = 100
+"""Fewer languages to translate into than this are a client's selection, not all that there are."""
+
+
+class TranscriptRoute:
+    """The route for transcripts, given what is wanted."""
+
+    name = "timedtext"
+
+    def __init__(self, wanted: Wanted | None = None) -> None:
+        self.wanted = wanted or Wanted()
+
+    def start(self, video_id: str, options: Options) -> Cursor:
+        """The watch page brings the facts, the session and the list of tracks."""
+        return Cursor(MAIN, "watch")
+
+    def ask(self, video_id: str, cursor: Cursor, session: Mapping[str, str], options: Options) -> Ask:
+        """The request for a cursor."""
+        if cursor.step == "watch":
+            return watch_page(video_id, options.language)
+        if cursor.step in _CLIENTS:
+            return player(video_id, _CLIENTS[cursor.step], session, options.language)
+        track = TrackAsk.of(cursor.token)
+        return timedtext(track.url, track.fmt, track.into, options.language)
+
+    def read(self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options) -> Page:
+        """The page for a cursor."""
+        frame = Frame.of(video_id, cursor, fetched_at)
+        if cursor.step == "track":
+            return _read_track(answer, frame)
+        session: dict[str, str] = {}
+        if cursor.step == "watch":
+            watch = read_watch(answer.body)
+            session, data = watch.facts, watch.player
+        else:
+            data = decode_object(answer.body)
+            refused = error_in(data, answer, frame.now)
+            if refused is not None:
+                raise refused
+        if data is None:
+            return Page(cursor, next=_onward(cursor), session=session)
+        if cursor.chain != MAIN:
+            return _renew(data, frame)
+        return replace(self._read_list(data, frame), session=session)
+
+    def probes(self) -> tuple[str, ...]:
+        """A watch page, the player and a track: all that this route asks for."""
+        return (watch_page("aaaaaaaaaaA").url, PLAYER, f"{TIMEDTEXT}?v=aaaaaaaaaaA&lang=en&fmt=json3")
+
+    def _read_list(self, data: dict[str, Any], frame: Frame) -> Page:
+        cursor, onward = frame.cursor, _onward(frame.cursor)
+        try:
+            listed = read_tracks(data, frame.video_id)
+        except SourceError as failure:
+            if isinstance(failure, TranscriptsDisabled) and not cursor.token:
+                raise
+            if _only_this_client(failure) and onward is not None:
+                return Page(cursor, next=onward)
+            if cursor.token:
+                raise _refused_by_all() from failure
+            raise
+        offered = tuple(code for code, _ in listed.translations) if len(listed.translations) >= _WHOLE_LIST else ()
+        choice = choose(listed.tracks, self.wanted, offered)
+        chosen = [(track, "") for track in choice.taken] + list(choice.translated)
+        open_to_us = [track for track, _ in chosen if not needs_token(track.url)]
+        video = None if cursor.token else _video(listed, choice, frame)
+        if len(open_to_us) < len(chosen) and onward is not None:
+            return Page(cursor, next=replace(onward, token=_LISTED), claimed=len(listed.tracks), video=video)
+        if not open_to_us:
+            raise _refused_by_all()
+        found = tuple(
+            Cursor(
+                f"{track.track_id}>{into}" if into else track.track_id,
+                "track",
+                TrackAsk(track.url, track.language, track.kind, track.name, cursor.step, into=into).token,
+                1,
+            )
+            for track, into in chosen
+        )
+        return Page(cursor, found=found, claimed=len(listed.tracks), video=video)
+
+
+def _read_track(answer: Answer, frame: Frame) -> Page:
+    cursor, track = frame.cursor, TrackAsk.of(frame.cursor.token)
+    failure = judge_timedtext(answer)
+    if failure is None:
+        try:
+            segments = read_timedtext(answer.body)
+        except SourceError as error:
+            failure = error
+    if failure is not None:
+        other = next(_other_ways(track, failure, answer, frame), None)
+        if other is None:
+            raise failure
+        return Page(cursor, next=other)
+    written = format_of(answer.body) or track.fmt
+    record = build_transcript(
+        frame.video_id,
+        frame.fetched_at,
+        segments,
+        language=track.into or track.language,
+        kind=TRANSLATED if track.into else track.kind,
+        name=track.name,
+        extras={
+            "route": "timedtext",
+            "client": _CLIENTS.get(track.step),
+            "format": track.fmt if track.fmt.startswith(written) else written,
+            "track_id": cursor.chain.partition(">")[0],
+            "source_language": track.language if track.into else None,
+            "source_kind": track.kind if track.into else None,
+        },
+    )
+    return Page(cursor, records=(record,))  # type: ignore[arg-type]  # until pages may hold transcripts
+
+
+def _other_ways(track: TrackAsk, failure: SourceError, answer: Answer, frame: Frame) -> Iterator[Cursor]:
+    """Where to turn, best first. A refusal of our address is not talked around: that waits.
+
+    Nothing at all is the client's fault, so another client is asked; what cannot be read is the format's. What broke
+    off on its way is asked for again as it is, by whoever retries.
+    """
+    cursor = frame.cursor
+    if not isinstance(failure, TokenNeeded | PartialResponse | WrongContent | LayoutChanged | CursorExpired):
+        return
+    if expired(track.url, frame.now) and not track.renewed:
+        step = "player_visionos" if track.step == "watch" else track.step
+        yield replace(cursor, step=step, token=replace(track, renewed=True).token)
+    if answer.status == 404 or not answer.body.strip():
+        if (onward := _onward(replace(cursor, step=track.step))) is not None:
+            yield onward
+        if track.fmt == FORMATS[0] and not needs_token(track.url):
+            yield replace(cursor, token=replace(track, fmt="srv1").token)
+    elif isinstance(failure, WrongContent | LayoutChanged) and track.fmt in FORMATS[:-1]:
+        yield replace(cursor, token=replace(track, fmt=FORMATS[FORMATS.index(track.fmt) + 1]).token)
+
+
+def _renew(data: dict[str, Any], frame: Frame) -> Page:
+    """The same track from another client's list."""
+    cursor, old = frame.cursor, TrackAsk.of(frame.cursor.token)
+    onward = _onward(cursor)
+    found = None
+    try:
+        listed = read_tracks(data, frame.video_id)
+        found = listed.find(cursor.chain.partition(">")[0], old.language, old.kind)
+    except SourceError as failure:
+        if not _only_this_client(failure):
+            raise
+    if found is not None and found.url and not needs_token(found.url):
+        track = replace(old, url=found.url, step=cursor.step, fmt=FORMATS[0])
+        return Page(cursor, next=replace(cursor, step="track", token=track.token))
+    if onward is not None:
+        return Page(cursor, next=onward)
+    raise _refused_by_all()
+
+
+def _onward(cursor: Cursor) -> Cursor | None:
+    """The next client to ask."""
+    place = _STEPS.index(cursor.step) + 1 if cursor.step in _STEPS else len(_STEPS)
+    return replace(cursor, step=_STEPS[place]) if place < len(_STEPS) else None
+
+
+def _only_this_client(failure: SourceError) -> bool:
+    """Whether another client may see more: unknown reasons, «reload the page», and captions that others have listed."""
+    if isinstance(failure, BotCheck):
+        return "reloaded" in failure.detail
+    return isinstance(failure, Unplayable | TranscriptsDisabled)
+
+
+def _refused_by_all() -> TokenNeeded:
+    return TokenNeeded("the site lists tracks, and no client that needs no proof token gives them")
+
+
+def _video(listed: TrackList, choice: Choice, frame: Frame) -> Video:
+    """The video's facts, and of every track whether it is taken and why not."""
+    video = read_video([], listed.player, None, frame)
+    video.language = listed.own_language
+    why = {track.track_id: reason for track, reason in reversed(choice.left_out)}
+    taken = {track.track_id for track in choice.taken}
+    video.extras["caption_tracks"] = [
+        {"track_id": track.track_id, "language": track.language, "kind": track.kind, "name": track.name}
+        | ({"taken": True} if track.track_id in taken else {"left_out": why.get(track.track_id, "")})
+        for track in listed.tracks
+    ]
+    return video
+
+
+__all__ = ["FORMATS", "TrackAsk", "TranscriptRoute", "failure_of_library", "library_cannot", "transcript_of"]
