@@ -12,24 +12,33 @@ from urllib.parse import urlsplit
 
 from research_scrapers import __version__
 from research_scrapers.errors import SettingInvalid
-from research_scrapers.models import Options
+from research_scrapers.models import Kind, Options
 from research_scrapers.verdicts import RetryPolicy
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 SORTS = ("newest", "top")
-REFRESHES = ("all", "new")
+REFRESHES = {Kind.COMMENTS: ("all", "new"), Kind.TRANSCRIPT: ("always",)}
+"""The first is the default."""
 SCRAPYS = (
     "DOWNLOAD_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_MAXSIZE", "DOWNLOAD_WARNSIZE", "CONCURRENT_ITEMS",
     "AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY", "AUTOTHROTTLE_TARGET_CONCURRENCY",
 )  # fmt: skip
 """Scrapy's own numbers, checked here so that a slip of the pen is told in a sentence."""
 ARGUMENTS = {
-    "sort": "newest (complete) or top",
-    "max_comments": "at most so many comments and replies per video",
-    "max_replies": "at most so many replies per thread (0 = none)",
-    "refresh": "all, or new: stop where an earlier run's unbroken range begins",
+    Kind.COMMENTS: {
+        "sort": "newest (complete) or top",
+        "max_comments": "at most so many comments and replies per video",
+        "max_replies": "at most so many replies per thread (0 = none)",
+        "refresh": "all, or new: stop where an earlier run's unbroken range begins",
+    },
+    Kind.TRANSCRIPT: {
+        "languages": "in order of preference: en,zh-Hans,* (default: the video's own)",
+        "kinds": "manual,asr: which, and in which order",
+        "translate": "also the machine translation into this language",
+        "tracks": "all: every track that the site lists",
+    },
 }
 
 
@@ -100,18 +109,23 @@ class Config:
             lease_s=number.real("LEASE_S", 1),
         )
 
-    def options(self, arguments: Mapping[str, Any]) -> Options:
+    def options(self, arguments: Mapping[str, Any], kind: Kind = Kind.COMMENTS) -> Options:
         """The spider arguments (``-a``), checked."""
+        allowed = ARGUMENTS[kind]
         known = {name: value for name, value in arguments.items() if not name.startswith("_")}  # Scrapyd adds _job
-        for name in known.keys() - ARGUMENTS.keys():
-            nearest = difflib.get_close_matches(name, ["links", *ARGUMENTS], n=1)
-            hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: links, {', '.join(ARGUMENTS)}"
+        for name in known.keys() - allowed.keys():
+            nearest = difflib.get_close_matches(name, ["links", *allowed], n=1)
+            hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: links, {', '.join(allowed)}"
             raise SettingInvalid(f"-a {name}={known[name]}: no such argument. {hint}")
         return Options(
             sort=_one_of("sort", known.get("sort", "newest"), SORTS),
-            refresh=_one_of("refresh", known.get("refresh", "all"), REFRESHES),
+            refresh=_one_of("refresh", known.get("refresh", REFRESHES[kind][0]), REFRESHES[kind]),
             max_comments=_count("max_comments", known.get("max_comments")),
             max_replies=_count("max_replies", known.get("max_replies")),
+            languages=known.get("languages") or None,
+            kinds=known.get("kinds") or None,
+            translate=known.get("translate") or None,
+            tracks=known.get("tracks") or None,
         )
 
     def snapshot(self, options: Options, route: str) -> dict[str, Any]:

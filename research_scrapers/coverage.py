@@ -75,3 +75,16 @@ def conclude(facts: Facts) -> Conclusion:
     if gap:
         return Conclusion(Outcome.COMPLETE, "site_shows_fewer", f"every page was read; {numbers}", contiguous=whole)
     return Conclusion(Outcome.COMPLETE, facts.note, None, contiguous=whole)
+
+
+def conclude_tracks(facts: Facts) -> Conclusion:
+    """The outcome of reading caption tracks. ``claimed`` are those that the site lists, not those that were wanted."""
+    if facts.threads_failed:
+        return Conclusion(
+            Outcome.PARTIAL,
+            "tracks_failed",
+            f"{counted(facts.threads_failed, 'track')} could not be read ({facts.failure}); run again to retry",
+            retriable=True,
+        )
+    taken = f"{facts.collected} of {counted(facts.claimed or 0, 'track')} that the site lists"
+    return Conclusion(Outcome.COMPLETE if facts.collected else Outcome.EMPTY, facts.note, taken)

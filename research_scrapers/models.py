@@ -108,6 +108,10 @@ class Options:
     max_replies: int | None = None
     refresh: str = "all"
     language: str = "en"
+    languages: str | None = None
+    kinds: str | None = None
+    translate: str | None = None
+    tracks: str | None = None
 
 
 @dataclass(slots=True)
@@ -211,7 +215,7 @@ class Page:
 
     cursor: Cursor
     """The cursor that this page answers."""
-    records: tuple[Comment, ...] = ()
+    records: tuple[Comment | Transcript, ...] = ()
     next: Cursor | None = None
     """Where its chain goes on; ``None`` ends the chain."""
     found: tuple[Cursor, ...] = ()

@@ -19,6 +19,7 @@ from scrapy.settings import Settings
 from scrapy.utils.defer import deferred_from_coro
 
 from research_scrapers.replica.launch import ReplicaProcess
+from research_scrapers.spiders.yt_comments import YtCommentsSpider
 
 ROOT = Path(__file__).parents[1]
 _OURS = ("RESEARCH_DB", "RESEARCH_ORIGIN", "RESEARCH_ROBOTS", "YOUTUBE_API_KEY")
@@ -87,7 +88,7 @@ class Workplace:
         )  # fmt: skip
 
     async def crawl_here(
-        self, *, settings: dict[str, Any] | None = None, jobdir: str | None = "job", **arguments: Any
+        self, *, settings: dict[str, Any] | None = None, jobdir: str | None = "job", spider: type = YtCommentsSpider, **arguments: Any
     ) -> Crawler:
         """Run the spider in this process."""
         project = Settings()
@@ -100,10 +101,8 @@ class Workplace:
             },
             priority="cmdline",
         )  # fmt: skip
-        from research_scrapers.spiders.yt_comments import YtCommentsSpider
-
         arguments.setdefault("links", str(self.folder / "links.txt"))
-        crawler = Crawler(YtCommentsSpider, project)
+        crawler = Crawler(spider, project)
         await deferred_from_coro(crawler.crawl_async(**arguments))
         return crawler
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -23,8 +22,9 @@ from scrapy.exporters import BaseItemExporter
 from scrapy.extensions.feedexport import FileFeedStorage
 
 from research_scrapers.errors import FeedUnwritable
-from research_scrapers.models import Comment
+from research_scrapers.models import Comment, Kind, Transcript
 from research_scrapers.store.records import comment_of, comments_of_run, note_comments_of_run
+from research_scrapers.store.transcripts import transcripts_of_run
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
     from research_scrapers.items import PageItem
 
-FIELDS = ("type", *(field.name for field in fields(Comment)))
+Record = Comment | Transcript
+FIELDS: dict[str, tuple[str, ...]] = {
+    "comment": ("type", *(field.name for field in fields(Comment))),
+    "transcript": ("type", *(field.name for field in fields(Transcript))),
+}
 
 
 class FileStorage(FileFeedStorage):
@@ -68,7 +72,9 @@ class Feed(BaseItemExporter):
         super().__init__(dont_fail=True, **kwargs)
         self.file = file
         self._spider: ResearchSpider = crawler.spider  # type: ignore[assignment]
-        self._columns = [name for name in self.fields_to_export or FIELDS if name in FIELDS]
+        self._type = "transcript" if getattr(self._spider, "kind", None) is Kind.TRANSCRIPT else "comment"
+        known = FIELDS[self._type]
+        self._columns = [name for name in self.fields_to_export or known if name in known]
         self._table = f"feed_lines_{id(self)}"
 
     @classmethod
@@ -91,28 +97,32 @@ class Feed(BaseItemExporter):
         """Write what the run has stored and the file lacks."""
         self._begin()
         run_id = self._spider.session.run.id
-        for row in comments_of_run(conn, run_id, self._table):
-            self._write(comment_of(row))
-        note_comments_of_run(conn, run_id, self._table)
+        if self._type == "transcript":
+            for transcript in transcripts_of_run(conn, run_id):
+                self._add(conn, transcript)
+        else:
+            for row in comments_of_run(conn, run_id, self._table):
+                self._write(comment_of(row))
+            note_comments_of_run(conn, run_id, self._table)
         self.file.flush()
 
     def export_item(self, item: PageItem) -> None:
         conn = self._spider.session.store.conn
         try:
-            for comment in item.receipt.result().fresh:
-                self._add(conn, comment)
+            for record in item.receipt.result().fresh:
+                self._add(conn, record)
             self.file.flush()
         except OSError as error:
             _unwritable(self._spider, str(getattr(self.file, "name", "the feed")), error)
 
-    def _add(self, conn: sqlite3.Connection, comment: Comment) -> None:
+    def _add(self, conn: sqlite3.Connection, record: Record) -> None:
         added = conn.execute(
             f"INSERT INTO {self._table} VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content_hash = ?2"  # noqa: S608
             " WHERE content_hash <> ?2",
-            (comment.comment_id, comment.content_hash),
+            (_name(record), record.content_hash),
         ).rowcount
         if added:
-            self._write(comment)
+            self._write(record)
 
     def _existing(self) -> Iterator[tuple[str, str]]:
         """Ids and hashes of the records that the file holds, after cutting away a record that broke off."""
@@ -140,13 +150,26 @@ class Feed(BaseItemExporter):
     def _key(self, record: bytes) -> tuple[str, str] | None:
         raise NotImplementedError
 
-    def _write(self, comment: Comment) -> None:
+    def _write(self, record: Record) -> None:
         raise NotImplementedError
 
 
 class _Key(msgspec.Struct):
-    comment_id: str
+    video_id: str = ""
+    comment_id: str = ""
+    part: int | str = 1
+    language: str = ""
+    kind: str = ""
+    name: str = ""
     content_hash: str = ""
+
+
+def _name(record: Record | _Key) -> str:
+    """What makes a record itself, whatever its content."""
+    if not isinstance(record, Transcript) and record.comment_id:
+        return record.comment_id
+    assert not isinstance(record, Comment)
+    return "\x1f".join((record.video_id, str(record.part), record.language, record.kind, record.name))
 
 
 class JsonLinesFeed(Feed):
@@ -160,10 +183,10 @@ class JsonLinesFeed(Feed):
             key = msgspec.json.decode(record, type=_Key)
         except msgspec.DecodeError:
             return None
-        return key.comment_id, key.content_hash
+        return _name(key), key.content_hash
 
-    def _write(self, comment: Comment) -> None:
-        line = {name: "comment" if name == "type" else getattr(comment, name) for name in self._columns}
+    def _write(self, record: Record) -> None:
+        line = {name: self._type if name == "type" else getattr(record, name) for name in self._columns}
         self.file.write(_one_line(msgspec.json.encode(line)) + b"\n")
 
 
@@ -199,12 +222,11 @@ class CsvFeed(Feed):
             self._header = [name.lstrip("\ufeff") for name in row]
             return None
         values = dict(zip(self._header, row, strict=False))
-        if "comment_id" not in values:
-            return None
-        return values["comment_id"], values.get("content_hash", "")
+        key = _Key(**{name: values[name] for name in _Key.__struct_fields__ if name in values})
+        return _name(key), key.content_hash
 
-    def _write(self, comment: Comment) -> None:
-        self._row(["comment" if name == "type" else _cell(getattr(comment, name, None)) for name in self._columns])
+    def _write(self, record: Record) -> None:
+        self._row([self._type if name == "type" else _cell(getattr(record, name, None)) for name in self._columns])
 
     def _row(self, values: list[Any]) -> None:
         text = io.StringIO(newline="")
@@ -216,5 +238,5 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False) if value else ""
+        return msgspec.json.encode(value).decode() if value else ""
     return value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy.exceptions import DropItem
 
 from research_scrapers.errors import LayoutChanged, ResearchError, StoreError
+from research_scrapers.models import Comment, Transcript
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -20,17 +21,23 @@ class ValidatePipeline:
 
     def process_item(self, item: PageItem) -> PageItem:
         for record in item.page.records:
-            problem = None
-            if record.video_id != item.lease.video_id or record.provider != item.lease.provider:
-                problem = f"comment {record.comment_id!r} belongs to another video"
-            elif not record.comment_id or not record.root_id or not record.content_hash:
-                problem = "a comment without an id"
-            elif (record.parent_id is None) != (record.depth == 0):
-                problem = f"comment {record.comment_id!r} has depth {record.depth} and parent {record.parent_id!r}"
+            problem = _problem(record, item)
             if problem:
                 item.receipt.set_exception(LayoutChanged(problem))
                 raise DropItem(problem, log_level="DEBUG")
         return item
+
+
+def _problem(record: Comment | Transcript, item: PageItem) -> str | None:
+    if record.video_id != item.lease.video_id or record.provider != item.lease.provider:
+        return f"a record belongs to video {record.video_id!r}"
+    if isinstance(record, Transcript):
+        return None if record.language and record.content_hash else "a transcript without a language"
+    if not record.comment_id or not record.root_id or not record.content_hash:
+        return "a comment without an id"
+    if (record.parent_id is None) != (record.depth == 0):
+        return f"comment {record.comment_id!r} has depth {record.depth} and parent {record.parent_id!r}"
+    return None
 
 
 class StorePipeline:

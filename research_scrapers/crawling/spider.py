@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from scrapy import Request, Spider, signals
 
 from research_scrapers.config import Config
-from research_scrapers.coverage import Conclusion, conclude
+from research_scrapers.coverage import Conclusion, Facts, conclude
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.progress import tell_end
@@ -83,7 +83,7 @@ class ResearchSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_settings(crawler.settings)
-        spider.options = spider.config.options(spider.arguments)
+        spider.options = spider.config.options(spider.arguments, spider.kind)
         spider.gate = spider._given_gate or Gate(spider.config.limits)
         spider.retrier = Retrier(spider.config.retry, spider.gate, spider.line)
         spider.route = spider._route()
@@ -336,8 +336,8 @@ class ResearchSpider(Spider):
         self._walks.pop(lease.id, None)
         try:
             if failure is None:
-                facts = self.ledger.facts(lease, self.options)
-                self.ledger.finish(lease, conclude(facts), sort=self.options.sort)
+                conclusion = self.conclude(self.ledger.facts(lease, self.options))
+                self.ledger.finish(lease, conclusion, sort=self.options.sort)
             elif verdict(failure) is Verdict.EMPTY and not lease.collected:
                 self.ledger.finish(
                     lease, Conclusion(Outcome.EMPTY, failure.reason, failure.detail), sort=self.options.sort
@@ -350,6 +350,10 @@ class ResearchSpider(Spider):
             self.logger.warning("%s", error)
         except StoreError as error:
             self.stop(error)
+
+    def conclude(self, facts: Facts) -> Conclusion:
+        """What a walk is worth whose chains have all ended."""
+        return conclude(facts)
 
     # -- stopping ------------------------------------------------------------------------------------------------
 

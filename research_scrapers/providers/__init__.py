@@ -53,6 +53,8 @@ class Provider:
     """Links that ``recognise`` must take; tests hold it to them."""
     comments: Callable[[str | None], Route] | None = None
     """Route for comments, given the API key if there is one."""
+    transcripts: Callable[[Options], Route] | None = None
+    """Route for transcripts, given what is wanted."""
     key_parameter: str | None = None
     """Query parameter under which its official API takes the key."""
     robots_help: str = ""

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from research_scrapers.errors import LeaseLost
-from research_scrapers.models import MAIN, Comment, Cursor, Kind, Options, Page
+from research_scrapers.models import MAIN, Comment, Cursor, Kind, Options, Page, Transcript
 from research_scrapers.store.records import Stored, store_comments, store_video
+from research_scrapers.store.transcripts import store_transcripts
 
 STALE_PAGES = 5
 """So many pages in a row without anything new end a chain: the site has begun to repeat itself."""
@@ -40,7 +41,7 @@ class Lease:
 class Receipt:
     """What the ledger made of a page."""
 
-    fresh: list[Comment]
+    fresh: list[Comment | Transcript]
     """Records that this run had not stored before, or that were reworded: what a feed must write."""
     cursors: list[Cursor]
     """Where to go on: the page's own chain, and the chains it found."""
@@ -65,7 +66,9 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     if page.video is not None:
         store_video(conn, page.video)
 
-    records = _within_limits(page, chain["records"], lease.collected, options)
+    comments = [record for record in page.records if isinstance(record, Comment)]
+    records = _within_limits(comments, page.cursor, chain["records"], lease.collected, options)
+    cut = len(records) < len(comments)
     for offset, record in enumerate(records):
         record.position = chain["records"] + offset
     stored = store_comments(conn, records)
@@ -73,6 +76,9 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     first_seen = {row for row in stored.rows if row not in seen}
     new = len({row for row in stored.rows if seen.get(row) != chain["walk"]})
     top, replies = _split(_chosen(records, stored.rows, first_seen))
+    transcripts = [record for record in page.records if isinstance(record, Transcript)]
+    read = store_transcripts(conn, lease.id, transcripts)
+    new, top = new + len(transcripts), top + len(read)
 
     full = options.max_comments is not None and lease.collected + top + replies >= options.max_comments
     stale = 0 if new or page.next is None or page.next.step != page.cursor.step else chain["stale"] + 1
@@ -84,11 +90,11 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
             ended = "loop"
         elif options.refresh == "new" and page.cursor.chain == MAIN and _known_ground(conn, lease, records, stored):
             ended = "known_ground"
-    elif len(records) < len(page.records):
+    elif cut:
         ended = "limit"  # cut on its last page: whoever reads this chain later must know that it is not whole
     going_on = None if ended else page.next
     found = [] if full else _open(conn, lease, page, options)
-    limited = ended == "limit" or len(records) < len(page.records) or (not found and bool(page.found) and (
+    limited = ended == "limit" or cut or (not found and bool(page.found) and (
         full or options.max_replies == 0))  # fmt: skip
 
     cursor = going_on or page.cursor
@@ -118,7 +124,7 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     if quota:
         conn.execute("UPDATE runs SET quota_used = quota_used + ? WHERE id = ?", (quota, lease.run_id))
     return Receipt(
-        fresh=_chosen(records, stored.rows, first_seen | stored.reworded),
+        fresh=[*_chosen(records, stored.rows, first_seen | stored.reworded), *read],
         cursors=([going_on] if going_on else []) + found,
         added=top + replies,
         full=full,
@@ -191,14 +197,15 @@ def _open(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options) 
     return opened
 
 
-def _within_limits(page: Page, held: int, collected: int, options: Options) -> list[Comment]:
+def _within_limits(
+    records: list[Comment], cursor: Cursor, held: int, collected: int, options: Options
+) -> list[Comment]:
     """The records of a page that the person's limits allow."""
-    records = list(page.records)
     if options.max_replies is not None:
-        kept, per_thread = [], {page.cursor.chain: held}
+        kept, per_thread = [], {cursor.chain: held}
         for record in records:
             if record.parent_id is not None:
-                thread = page.cursor.chain or record.root_id
+                thread = cursor.chain or record.root_id
                 per_thread[thread] = per_thread.get(thread, 0) + 1
                 if per_thread[thread] > options.max_replies:
                     continue

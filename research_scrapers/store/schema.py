@@ -183,6 +183,41 @@ SELECT s.run_id, s.provider, s.video_id, v.title, s.kind, s.status, s.outcome, s
 FROM sub_jobs s LEFT JOIN videos v ON v.provider = s.provider AND v.video_id = s.video_id;
 """
 
+_TRANSCRIPTS = """
+CREATE TABLE transcripts (
+    id           INTEGER PRIMARY KEY,
+    provider     TEXT NOT NULL,
+    video_id     TEXT NOT NULL,
+    part         INTEGER NOT NULL,
+    language     TEXT NOT NULL,
+    kind         TEXT NOT NULL,           -- manual | asr | translated
+    name         TEXT NOT NULL,
+    version      INTEGER NOT NULL,        -- 1, 2 …: a changed transcript is a new version
+    segments     INTEGER NOT NULL,        -- how many
+    content_hash TEXT NOT NULL,
+    fetched_at   TEXT NOT NULL,
+    extras       TEXT NOT NULL DEFAULT '{}',
+    UNIQUE (provider, video_id, part, language, kind, name, version)
+);
+
+CREATE TABLE transcript_segments (
+    transcript INTEGER NOT NULL REFERENCES transcripts (id),
+    position   INTEGER NOT NULL,
+    start      REAL NOT NULL,             -- seconds
+    duration   REAL,
+    text       TEXT NOT NULL,
+    words      TEXT,                      -- JSON: [[start, word], …] where the site tells them
+    PRIMARY KEY (transcript, position)
+) WITHOUT ROWID;
+
+-- Which sub-job saw which transcript.
+CREATE TABLE transcript_sightings (
+    sub_job_id INTEGER NOT NULL REFERENCES sub_jobs (id),
+    transcript INTEGER NOT NULL REFERENCES transcripts (id),
+    PRIMARY KEY (sub_job_id, transcript)
+) WITHOUT ROWID;
+"""
+
 
 def _run_script(db: Database, script: str) -> None:
     # Statement by statement: executescript would commit the migration's own transaction first.
@@ -205,6 +240,12 @@ def m0002_records(db: Database) -> None:
     """Videos, comments with revisions and sightings, the full-text index."""
     _run_script(db, _RECORDS)
     db.table("comments").enable_fts(["text", "author_name"], create_triggers=True)
+
+
+@migrations()
+def m0003_transcripts(db: Database) -> None:
+    """Transcripts with their versions and segments."""
+    _run_script(db, _TRANSCRIPTS)
 
 
 def known_migrations() -> set[str]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from research_scrapers.models import Options
 from research_scrapers.providers import Provider, Route
 from research_scrapers.providers.youtube.api import ApiRoute
+from research_scrapers.providers.youtube.choose import wanted_of
 from research_scrapers.providers.youtube.links import link, recognise
 from research_scrapers.providers.youtube.refusals import judge
+from research_scrapers.providers.youtube.transcripts import TranscriptRoute
 from research_scrapers.providers.youtube.web import WebRoute
 
 
 def comments(key: str | None) -> Route:
     """The route for comments. Only whether there is a key matters here; the key itself travels another way."""
     return ApiRoute() if key else WebRoute()
+
+
+def transcripts(options: Options) -> Route:
+    """The route for transcripts."""
+    wanted = wanted_of(options.languages, options.kinds, options.translate, options.tracks)
+    return TranscriptRoute(wanted)
 
 
 PROVIDER = Provider(
@@ -35,6 +44,7 @@ PROVIDER = Provider(
         "dQw4w9WgXcQ",
     ),
     comments=comments,
+    transcripts=transcripts,
     key_parameter="key",
     robots_help="set YOUTUBE_API_KEY to collect comments by the official API; ",
     # «Consent given»: without it, European addresses get the consent page in place of the watch page.

@@ -154,7 +154,7 @@ def _read_track(answer: Answer, frame: Frame) -> Page:
             "source_kind": track.kind if track.into else None,
         },
     )
-    return Page(cursor, records=(record,))  # type: ignore[arg-type]  # until pages may hold transcripts
+    return Page(cursor, records=(record,))  # until pages may hold transcripts
 
 
 def _other_ways(track: TrackAsk, failure: SourceError, answer: Answer, frame: Frame) -> Iterator[Cursor]:

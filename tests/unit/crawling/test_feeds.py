@@ -176,6 +176,6 @@ def test_csv_cells_are_plain(tmp_path):
         "true",
         "false",
         '["x"]',
-        '{"k": "中"}',
+        '{"k":"中"}',
         "",
     )

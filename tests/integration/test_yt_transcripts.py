@@ -1,0 +1,155 @@
+"""The transcripts spider against the replica: every wanted track in the right words, honest reasons, resumable."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pytest_twisted import ensureDeferred
+
+from research_scrapers.spiders.yt_transcripts import YtTranscriptsSpider
+
+EN_DE = (("en", "manual"), ("en", "asr"), ("de", "manual"))
+
+
+def stored(work, video):
+    """Transcripts of a video: {(language, kind, name): [[start_ms, text], …]}"""
+    found = {}
+    for row_id, language, kind, name in work.query(
+        "SELECT id, language, kind, name FROM transcripts WHERE video_id = ?", video
+    ):
+        segments = work.query(
+            "SELECT start, text FROM transcript_segments WHERE transcript = ? ORDER BY position", row_id
+        )
+        found[language, kind, name] = [[round(start * 1000), text] for start, text in segments]
+    return found
+
+
+def truth(yt, video):
+    return {
+        (track["language"], track["kind"]): [[start, text] for start, _, text in track["segments"]]
+        for track in yt.truth(video)["tracks"]
+    }
+
+
+@ensureDeferred
+async def test_every_track_in_the_right_words(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE}, {"comments": 0, "tracks": (("ja", "asr"),)}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    crawler = await work.crawl_here(
+        spider=YtTranscriptsSpider, tracks="all", settings={"FEEDS": {str(work.feed): {"format": "jsonl"}}}
+    )
+    assert crawler.spider.failure is None
+    for video in yt.videos:
+        expected = truth(yt, video)
+        found = {(language, kind): segments for (language, kind, _), segments in stored(work, video).items()}
+        assert found == expected
+        assert work.coverage(video)["outcome"] == "complete"
+    lines = [json.loads(line) for line in work.feed.read_text(encoding="utf-8").splitlines()]
+    assert {line["type"] for line in lines} == {"transcript"}
+    assert len(lines) == 4
+
+
+@ensureDeferred
+@pytest.mark.parametrize(
+    ("arguments", "taken"),
+    [
+        ({}, [("en", "manual")]),
+        ({"languages": "de,en"}, [("de", "manual")]),
+        ({"kinds": "asr"}, [("en", "asr")]),
+        ({"languages": "fr,*"}, [("en", "manual")]),
+    ],
+)
+async def test_the_tracks_that_were_asked_for(replica, workplace, arguments, taken):
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, **arguments)
+    assert [key[:2] for key in stored(work, yt.videos[0])] == taken
+
+
+@ensureDeferred
+async def test_translations_only_on_request(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": (("en", "manual"),)}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, translate="de")
+    assert sorted(key[:2] for key in stored(work, yt.videos[0])) == [("de", "translated"), ("en", "manual")]
+
+
+STATES = {
+    "private": ("failed", "video_private"),
+    "removed": ("failed", "video_unavailable"),
+    "age_gated": ("failed", "age_restricted"),
+    "members_only": ("failed", "members_only"),
+    "region_blocked": ("failed", "region_locked"),
+    "upcoming": ("failed", "not_started_yet"),
+}
+
+
+@ensureDeferred
+async def test_every_end_has_its_own_reason(replica, workplace):
+    spec = [{"comments": 0, "state": state} for state in STATES]
+    spec += [{"comments": 0, "tracks": ()}, {"comments": 0, "tracks": (("de", "manual"),)}]
+    yt = replica(spec=spec)
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, languages="en")
+    for (state, expected), video in zip(STATES.items(), yt.videos, strict=False):
+        row = work.coverage(video)
+        assert (row["outcome"] or row["status"], row["reason"]) == expected, state
+    none, other = (work.coverage(video) for video in yt.videos[-2:])
+    assert (none["outcome"], none["reason"]) == ("empty", "transcripts_disabled")
+    assert (other["outcome"], other["reason"]) == ("empty", "no_transcript_in_language")
+    assert "de" in other["detail"]
+
+
+@ensureDeferred
+async def test_the_same_text_is_not_stored_again_and_a_changed_one_is_a_new_version(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": (("en", "manual"),)}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None)
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None)
+    assert work.query("SELECT version FROM transcripts") == [(1,)]
+    yt.mutate(yt.videos[0], "caption", track=".en", segment=2, text="other words")
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None)
+    assert work.query("SELECT version FROM transcripts ORDER BY version") == [(1,), (2,)]
+
+
+@ensureDeferred
+async def test_a_finished_run_asks_for_nothing_more(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider)
+    asked = yt.counters()["total"]
+    await work.crawl_here(spider=YtTranscriptsSpider)
+    assert yt.counters()["total"] == asked
+
+
+@ensureDeferred
+async def test_a_track_that_stays_blocked_costs_that_track_only(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE}, {"comments": 0, "tracks": (("en", "manual"),)}])
+    yt.faults({"action": "status", "status": 500, "key": f"timedtext:{yt.videos[0]}:.de"})
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, tracks="all")
+    row = work.coverage(yt.videos[0])
+    assert (row["outcome"], row["reason"], row["threads_failed"]) == ("partial", "tracks_failed", 1)
+    assert len(stored(work, yt.videos[0])) == 2
+    yt.faults()
+    await work.crawl_here(spider=YtTranscriptsSpider, tracks="all")
+    assert work.coverage(yt.videos[0])["outcome"] == "complete"
+    assert len(stored(work, yt.videos[0])) == 3
+
+
+@ensureDeferred
+async def test_a_wrong_argument(workplace):
+    from research_scrapers.errors import SettingInvalid
+
+    with pytest.raises(SettingInvalid, match="Did you mean languages"):
+        await workplace("http://127.0.0.1:9").crawl_here(spider=YtTranscriptsSpider, langages="en")
+    with pytest.raises(SettingInvalid, match="kinds"):
+        await workplace("http://127.0.0.1:9").crawl_here(spider=YtTranscriptsSpider, kinds="human")
