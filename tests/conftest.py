@@ -88,7 +88,12 @@ class Workplace:
         )  # fmt: skip
 
     async def crawl_here(
-        self, *, settings: dict[str, Any] | None = None, jobdir: str | None = "job", spider: type = YtCommentsSpider, **arguments: Any
+        self,
+        *,
+        settings: dict[str, Any] | None = None,
+        jobdir: str | None = "job",
+        spider: type = YtCommentsSpider,
+        **arguments: Any,
     ) -> Crawler:
         """Run the spider in this process."""
         project = Settings()

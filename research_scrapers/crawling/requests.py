@@ -11,12 +11,13 @@ from research_scrapers.models import Ask, Kind
 from research_scrapers.providers import Provider
 
 
-def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority: int) -> Request:
+def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority: int = 0) -> Request:
     """The request, with the names under which its limits are counted."""
     domain = provider.hosts[urlsplit(ask.url).netloc]
     headers = dict(ask.headers)
     if provider.cookies and not ask.official:
-        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in provider.cookies.items())
+        own = [headers["Cookie"]] if "Cookie" in headers else []
+        headers["Cookie"] = "; ".join([*own, *(f"{name}={value}" for name, value in provider.cookies.items())])
     meta = {
         "research_domain": domain,
         "research_line": line,

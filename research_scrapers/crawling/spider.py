@@ -6,6 +6,7 @@ A subclass says its name, provider and kind. What a page looks like is the provi
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -58,6 +59,8 @@ class ResearchSpider(Spider):
 
     provider_name: ClassVar[str]
     kind: ClassVar[Kind]
+    assisted_steps: ClassVar[frozenset[str]] = frozenset()
+    """Steps that `assist` takes, with a library's help, instead of a request and the route."""
 
     session: Session
     ledger: Ledger
@@ -73,6 +76,8 @@ class ResearchSpider(Spider):
         self._links = links
         self._given_gate = gate
         self._walks: dict[int, Walk] = {}
+        self._outbox: deque[PageItem | Request] = deque()
+        """What assisted steps have for Scrapy; `start` hands it over."""
         self._room = asyncio.Event()
         self._stopping = False
         self._left = 0
@@ -101,7 +106,7 @@ class ResearchSpider(Spider):
 
     # -- feeding -------------------------------------------------------------------------------------------------
 
-    async def start(self) -> AsyncIterator[Request]:
+    async def start(self) -> AsyncIterator[Request | PageItem]:
         heartbeat: asyncio.Task[None] | None = None
         try:
             self._open()
@@ -130,12 +135,14 @@ class ResearchSpider(Spider):
         self.ledger = self.session.ledger
         take_in_links(self.session, links, self.provider_name, (self.kind,), self.name)
 
-    async def _feed(self) -> AsyncIterator[Request]:
+    async def _feed(self) -> AsyncIterator[Request | PageItem]:
         """Claim sub-jobs while there is room, until nothing is left to claim and nothing is under way."""
         room = self.config.in_flight + _RESERVE
         dry = False
         while not self._stopping:
             self._room.clear()
+            while self._outbox:
+                yield self._outbox.popleft()
             if not dry and self._in_flight < room:
                 lease = self.ledger.claim((self.kind,), self.route.name)
                 if lease is None:
@@ -143,6 +150,8 @@ class ResearchSpider(Spider):
                 else:
                     for request in self._begin(Walk(lease, self.config.window)):
                         yield request
+                continue
+            if self._outbox:
                 continue
             if dry and not self._walks:
                 break
@@ -185,6 +194,9 @@ class ResearchSpider(Spider):
         if self._stopping and self.failure:
             return
         for cursor in walk.take():
+            if cursor.step in self.assisted_steps:
+                self.assist(walk, cursor)
+                continue
             ask = self.route.ask(walk.lease.video_id, cursor, walk.lease.session, self.options)
             request = request_of(
                 ask, self.provider, self.line, self.kind, priority=_PRIORITY[self.kind] + walk.lease.priority
@@ -193,6 +205,10 @@ class ResearchSpider(Spider):
             yield request.replace(
                 callback=self.parse, errback=self.on_error, cb_kwargs={"walk": walk, "cursor": cursor, "ask": ask}
             )
+
+    def assist(self, walk: Walk, cursor: Cursor) -> None:
+        """Begin an assisted step; its page and what follows go out through ``_outbox``."""
+        raise NotImplementedError
 
     def bare_request(self, url: str) -> Request:
         """A request that belongs to no sub-job (robots.txt), under the same limits."""
@@ -213,27 +229,33 @@ class ResearchSpider(Spider):
             self.logger.exception("reading %s failed", response.url)
             failure = LayoutChanged(f"{type(error).__name__}: {error}")
         else:
-            self.gate.breaker(self.line).served_well()
             self.gate.served(response.request.meta["research_domain"])
-            self.gate.nudge()
             item = PageItem(page, walk.lease, ask.quota)
             yield item
             try:
-                receipt = await item.receipt
+                following = await self._stored(walk, item)
             except ResearchError as error:
                 failure = error
             else:
-                if receipt.ended:
-                    self.logger.debug("%s: chain %r ended: %s", walk.lease.video_id, cursor.chain, receipt.ended)
-                walk.landed()
-                walk.add(receipt.cursors)
-                if receipt.full:
-                    walk.cut()
-                for request in self._go_on(walk):
+                for request in following:
                     yield request
                 return
         for request in self._failed(walk, cursor, ask, response.request, failure, response.body):
             yield request
+
+    async def _stored(self, walk: Walk, item: PageItem) -> list[Request]:
+        """Wait until a page is stored; returns what to ask for next."""
+        self.gate.breaker(self.line).served_well()
+        self.gate.nudge()
+        receipt = await item.receipt
+        if receipt.ended:
+            chain = item.page.cursor.chain
+            self.logger.debug("%s: chain %r ended: %s", walk.lease.video_id, chain, receipt.ended)
+        walk.landed()
+        walk.add(receipt.cursors)
+        if receipt.full:
+            walk.cut()
+        return list(self._go_on(walk))
 
     def _read(self, walk: Walk, cursor: Cursor, answer: Answer) -> Page:
         refused = self.provider.judge(answer)

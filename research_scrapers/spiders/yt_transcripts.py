@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from research_scrapers.coverage import Conclusion, Facts, conclude_tracks
-from research_scrapers.crawling.spider import ResearchSpider
-from research_scrapers.models import Kind
+from research_scrapers.crawling.assisted import AssistedSpider, TranscriptLibrary
+from research_scrapers.crawling.walk import Walk
+from research_scrapers.models import Cursor, Kind, Page
 from research_scrapers.providers import Route
+from research_scrapers.providers.youtube.transcripts import LIBRARY, LIBRARY_TRACK, TranscriptRoute
 
 
-class YtTranscriptsSpider(ResearchSpider):
-    """The transcripts of every YouTube link, human ones told from automatic ones.
+class YtTranscriptsSpider(AssistedSpider):
+    """The transcripts of every YouTube link, human ones told from automatic ones: by youtube-transcript-api, and by
+    our own reading of the caption tracks where it cannot.
 
     ``scrapy crawl yt_transcripts -a links=links.txt -a languages=en,zh-Hans -s JOBDIR=jobs/t -o transcripts.jsonl``
     """
@@ -17,11 +22,23 @@ class YtTranscriptsSpider(ResearchSpider):
     name = "yt_transcripts"
     provider_name = "youtube"
     kind = Kind.TRANSCRIPT
+    assisted_steps = frozenset({LIBRARY, LIBRARY_TRACK})
 
     def _route(self) -> Route:
         assert self.provider.transcripts is not None
-        return self.provider.transcripts(self.options)
+        route = self.provider.transcripts(self.options)
+        assert isinstance(route, TranscriptRoute)
+        self.library = TranscriptLibrary(route, self.config.in_flight + 4)
+        return route
+
+    async def by_library(self, walk: Walk, cursor: Cursor) -> Page:
+        """A step that the library takes."""
+        return await self.library.read(walk.lease.video_id, cursor, partial(self.carry, walk))
 
     def conclude(self, facts: Facts) -> Conclusion:
         """Tracks that nobody asked for are no gap."""
         return conclude_tracks(facts)
+
+    def _close(self) -> None:
+        self.library.close()
+        super()._close()

@@ -49,6 +49,55 @@ async def test_every_track_in_the_right_words(replica, workplace):
     lines = [json.loads(line) for line in work.feed.read_text(encoding="utf-8").splitlines()]
     assert {line["type"] for line in lines} == {"transcript"}
     assert len(lines) == 4
+    assert {line["extras"]["route"] for line in lines} == {"library"}
+
+
+@ensureDeferred
+async def test_where_the_library_cannot_our_own_reading_can(replica, workplace):
+    kept = ("WEB", "MWEB", "ANDROID")  # addresses that want a token: the library gives up, VISIONOS does not need one
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE, "captions_exp_clients": kept}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, tracks="all")
+    found = {key[:2]: segments for key, segments in stored(work, yt.videos[0]).items()}
+    assert found == truth(yt, yt.videos[0])
+    assert [json.loads(row[0])["route"] for row in work.query("SELECT extras FROM transcripts")] == ["timedtext"] * 3
+
+
+@ensureDeferred
+async def test_a_token_that_nobody_can_give_is_told(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE, "captions_exp_clients": ()}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider)
+    row = work.coverage(yt.videos[0])
+    assert (row["status"], row["reason"]) == ("failed", "token_needed")
+
+
+@ensureDeferred
+async def test_a_block_under_the_library_opens_the_breaker_pauses_and_resumes(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE} for _ in range(6)])
+    yt.faults(
+        {"action": "status", "status": 429, "path": "/youtubei/v1/player", "count": 3},
+        {"action": "status", "status": 429, "retry_after": 1, "path": "/api/timedtext", "skip": 2, "count": 2},
+    )
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    crawler = await work.crawl_here(spider=YtTranscriptsSpider)
+    assert crawler.spider.failure is None
+    for video in yt.videos:
+        assert work.coverage(video)["outcome"] == "complete"
+    assert crawler.stats.get_value("research/refused/rate_limited") >= 3
+
+
+@ensureDeferred
+async def test_two_tracks_of_one_language_are_two(replica, workplace):
+    tracks = (("en", "manual"), ("en", "manual", "For the hard of hearing"))
+    yt = replica(spec=[{"comments": 0, "tracks": tracks}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, tracks="all")
+    assert len(stored(work, yt.videos[0])) == 2
 
 
 @ensureDeferred

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _CLIENTS = {"watch": "WEB", "player_visionos": "VISIONOS", "player_android": "ANDROID"}
 _STEPS = tuple(_CLIENTS)
+LIBRARY, LIBRARY_TRACK = "library", "library_track"
+"""Steps that youtube-transcript-api takes; its requests are carried by whoever runs it."""
 _LISTED = "listed"
 """Token of the main chain once a client has listed tracks: from then on «no captions» is only that client's view."""
 _WHOLE_LIST = 100
@@ -55,8 +57,8 @@ class TranscriptRoute:
         self.wanted = wanted or Wanted()
 
     def start(self, video_id: str, options: Options) -> Cursor:
-        """The watch page brings the facts, the session and the list of tracks."""
-        return Cursor(MAIN, "watch")
+        """The library is asked first (`listed_by_library`); the watch page when it cannot."""
+        return Cursor(MAIN, LIBRARY)
 
     def ask(self, video_id: str, cursor: Cursor, session: Mapping[str, str], options: Options) -> Ask:
         """The request for a cursor."""
@@ -91,6 +93,13 @@ class TranscriptRoute:
         """A watch page, the player and a track: all that this route asks for."""
         return (watch_page("aaaaaaaaaaA").url, PLAYER, f"{TIMEDTEXT}?v=aaaaaaaaaaA&lang=en&fmt=json3")
 
+    def listed_by_library(self, video_id: str, cursor: Cursor, player: dict[str, Any], fetched_at: datetime) -> Page:
+        """The tracks in the player answer that the library was given. Read by us, because the library keeps one of two
+        tracks of a language.
+        """
+        page = self._read_list(player, Frame.of(video_id, Cursor(MAIN, "player_android"), fetched_at))
+        return replace(page, cursor=cursor, found=tuple(replace(found, step=LIBRARY_TRACK) for found in page.found))
+
     def _read_list(self, data: dict[str, Any], frame: Frame) -> Page:
         cursor, onward = frame.cursor, _onward(frame.cursor)
         try:
@@ -122,6 +131,23 @@ class TranscriptRoute:
             for track, into in chosen
         )
         return Page(cursor, found=found, claimed=len(listed.tracks), video=video)
+
+
+def read_library_track(video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime) -> Page:
+    """The track in the answer that the library was given. Read by us, because the library drops what stands in angle
+    brackets.
+    """
+    page = _read_track(answer, Frame.of(video_id, cursor, fetched_at))
+    for record in page.records:
+        record.extras["route"] = "library"
+    return page
+
+
+def without_library(cursor: Cursor) -> Page:
+    """Where to go on when the library cannot: our own way in, or our own question for the same track."""
+    if cursor.step == LIBRARY_TRACK:
+        return Page(cursor, next=replace(cursor, step="track"))
+    return Page(cursor, next=Cursor(MAIN, "watch"))
 
 
 def _read_track(answer: Answer, frame: Frame) -> Page:

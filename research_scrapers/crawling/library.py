@@ -1,0 +1,82 @@
+"""A blocking library's requests, carried by Scrapy: caps, bucket, retries, breaker, proxies and statistics apply.
+
+The library runs in a thread. Its `requests` session has one adapter, which hands every request to the engine on the
+reactor's loop, waits for the answer, and keeps the last answer of each path for whoever wants to read it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import BaseAdapter
+from requests.structures import CaseInsensitiveDict
+
+from research_scrapers.models import Ask
+
+if TYPE_CHECKING:
+    from requests import PreparedRequest
+    from scrapy.http import Response
+
+Download = Callable[[Ask], Coroutine[Any, Any, "Response"]]
+
+_OURS = frozenset({"user-agent", "accept-encoding", "connection", "content-length"})
+"""Headers that the downloader sets itself."""
+
+
+class EngineAdapter(BaseAdapter):
+    """Sends by Scrapy's engine instead of a socket of its own."""
+
+    def __init__(self, download: Download, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._download = download
+        self._loop = loop
+        self.answers: dict[str, Response] = {}
+
+    def send(
+        self,
+        request: PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        verify: bool | str = True,
+        cert: Any = None,
+        proxies: Mapping[str, str] | None = None,
+    ) -> requests.Response:
+        """Wait, in the library's thread, for what the engine downloads."""
+        assert request.url is not None
+        body = request.body or b""
+        assert isinstance(body, str | bytes)
+        headers = {name: str(value) for name, value in request.headers.items() if name.lower() not in _OURS}
+        ask = Ask(request.url, request.method or "GET", headers, body.encode() if isinstance(body, str) else body)
+        answer = asyncio.run_coroutine_threadsafe(self._download(ask), self._loop).result()
+        self.answers[urlsplit(request.url).path] = answer
+        return _as_requests(request, answer)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _as_requests(request: PreparedRequest, answer: Response) -> requests.Response:
+    response = requests.Response()
+    response.status_code = answer.status
+    response.headers = CaseInsensitiveDict(
+        {name.decode("latin-1"): b", ".join(values).decode("latin-1") for name, values in answer.headers.items()}
+    )
+    response.url = answer.url
+    response.request = request
+    response.encoding = "utf-8"
+    response._content = answer.body
+    return response
+
+
+def carried_session(adapter: EngineAdapter) -> requests.Session:
+    """A session all of whose requests go through the engine. It follows no redirect: the provider reads those."""
+    session = requests.Session()
+    session.trust_env = False
+    session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
+    session.mount("https://", adapter)
+    session.mount("http://", adapter)
+    return session
