@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 SORTS = ("newest", "top")
-REFRESHES = {Kind.COMMENTS: ("all", "new"), Kind.TRANSCRIPT: ("always",)}
+REFRESHES = {Kind.COMMENTS: ("all", "new"), Kind.TRANSCRIPT: ("stale", "always", "never")}
 """The first is the default."""
 SCRAPYS = (
     "DOWNLOAD_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_MAXSIZE", "DOWNLOAD_WARNSIZE", "CONCURRENT_ITEMS",
@@ -38,6 +38,7 @@ ARGUMENTS = {
         "kinds": "manual,asr: which, and in which order",
         "translate": "also the machine translation into this language",
         "tracks": "all: every track that the site lists",
+        "refresh": "stale, always or never: what to do about a video whose transcripts are here",
     },
 }
 
@@ -52,6 +53,8 @@ class Limits:
     rate: float = 5.0
     """Requests a second to one domain once the burst is used up; 0 = no bucket."""
     burst: int = 3000
+    budget_rate: float = 0.5
+    """Requests a second of those that have a budget of their own (translations)."""
     cooldown_s: float = 2.0
     cooldown_cap_s: float = 900.0
     threshold: int = 8
@@ -72,6 +75,7 @@ class Config:
     retry: RetryPolicy
     window: int
     lease_s: float
+    transcript_age_days: float
 
     @property
     def in_flight(self) -> int:
@@ -96,6 +100,7 @@ class Config:
                 per_artifact=number.whole("CONCURRENT_REQUESTS_PER_ARTIFACT", 1),
                 rate=number.real("DOMAIN_RATE", 0),
                 burst=number.whole("DOMAIN_BURST", 1),
+                budget_rate=number.real("TRANSLATION_RATE", 0),
                 cooldown_s=number.real("BREAKER_COOLDOWN_S", 0),
                 threshold=number.whole("BREAKER_THRESHOLD", 1),
                 patience=number.whole("BREAKER_PATIENCE", 0),
@@ -107,6 +112,7 @@ class Config:
             ),
             window=number.whole("COMMENTS_INFLIGHT_WINDOW", 1),
             lease_s=number.real("LEASE_S", 1),
+            transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
         )
 
     def options(self, arguments: Mapping[str, Any], kind: Kind = Kind.COMMENTS) -> Options:

@@ -86,6 +86,8 @@ class Ask:
     """An official API, governed by its terms and its key rather than by robots.txt."""
     quota: int = 0
     """What the request costs of a daily quota."""
+    budget: str = ""
+    """A name for requests that have a pace and a breaker of their own, because the site throttles them harder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ RETRY_BACKOFF_CAP_S = 60.0
 BREAKER_COOLDOWN_S = 2.0  # how long a line pauses after a refusal without Retry-After; grows by 1.6 each time
 BREAKER_THRESHOLD = 8  # passing faults in a row that open a line's breaker
 BREAKER_PATIENCE = 8  # refusals in a row, nothing served between, after which the run stops (all is kept)
+TRANSLATION_RATE = 0.5  # machine translations a second: the site throttles them hardest; 0 = no such limit
+TRANSCRIPT_AGE_DAYS = 30.0  # with refresh=stale: transcripts older than this are read again
 LEASE_S = 120.0  # how long a sub-job stays ours without a sign of life
 
 # -- politeness ---------------------------------------------------------------------------------------------------

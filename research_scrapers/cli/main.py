@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from research_scrapers import __version__
 from research_scrapers.cli.demo import run_demo
+from research_scrapers.cli.files import write_transcripts
 from research_scrapers.errors import InputError, ResearchError
+from research_scrapers.formats import WRITERS
+from research_scrapers.links import recognise
+from research_scrapers.models import Transcript, counted
 from research_scrapers.store.database import Store
 from research_scrapers.store.report import coverage_table, invalid_lines, runs_table, summary
 from research_scrapers.store.runs import Run, Runs
+from research_scrapers.store.transcripts import transcripts_of_run, transcripts_of_video
 
 _DB = click.option(
     "--db", type=click.Path(path_type=Path), default=lambda: os.environ.get("RESEARCH_DB", "research.db"),
@@ -59,6 +65,33 @@ def coverage(run: str | None, db: Path) -> None:
         for line in lines:
             click.echo(f"  {line}")
     store.close()
+
+
+@cli.command()
+@click.argument("videos", nargs=-1)
+@click.option("--format", "form", type=click.Choice(sorted(WRITERS)), default="srt", show_default=True)
+@click.option("--run", help="All transcripts of this run («last»: the newest), instead of named videos.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write files into this folder.")
+@_DB
+def transcripts(videos: tuple[str, ...], form: str, run: str | None, out: Path | None, db: Path) -> None:
+    """Write the transcripts of VIDEOS (links or ids) or of a run as files that a player or a notebook opens."""
+    if bool(videos) == bool(run):
+        raise InputError("name videos, or a run with --run, but not both")
+    store = _existing(db)
+    try:
+        if run:
+            found: Iterable[Transcript] = transcripts_of_run(
+                store.conn, _find(Runs(store), None if run == "last" else run).id
+            )
+        else:
+            found = (one for video in videos for one in transcripts_of_video(store.conn, recognise(video)[1]))
+        written = write_transcripts(found, form, out)
+    finally:
+        store.close()
+    if not written:
+        raise InputError("there is no transcript of what you named in this database; `research coverage` says why")
+    if out:
+        click.echo(f"{counted(written, 'file')} in {out}")
 
 
 def _existing(db: Path) -> Store:

@@ -112,9 +112,8 @@ class TranscriptLibrary:
         from youtube_transcript_api._transcripts import Transcript  # noqa: PLC0415
 
         track = TrackAsk.of(cursor.token)
-        url = f"{track.url}&tlang={track.into}" if track.into else track.url
         Transcript(
-            carried_session(adapter), video_id, url.replace("&fmt=srv3", ""), track.name, track.language,
+            carried_session(adapter), video_id, track.url.replace("&fmt=srv3", ""), track.name, track.language,
             track.kind == "asr", [],
         ).fetch()  # fmt: skip
         return read_library_track(video_id, cursor, answer_of(adapter.answers[_TIMEDTEXT]), datetime.now(UTC))

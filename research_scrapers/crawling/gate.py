@@ -28,9 +28,14 @@ class Ticket:
     domain: str
     line: str
     artifact: str
+    pace: str = ""
+    """Whose bucket and pauses it obeys; by default the domain's."""
     not_before: float = 0.0
     priority: int = 0
     ready: asyncio.Future[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.pace = self.pace or self.domain
 
 
 @dataclass(slots=True)
@@ -97,14 +102,17 @@ class Gate:
                 self.leave(ticket)
             raise
 
-    async def hold(self, domain: str, line: str) -> None:
+    async def hold(self, domain: str, line: str, pace: str = "") -> None:
         """Hold back a request that was let in, but not sent, before a pause was declared (Scrapy's own delay lies
         between the two).
         """
-        while (left := max(self._paused.get(domain, 0.0) - self.clock(), self.breaker(line).open_for())) > 0:
+        while (left := max(self._pause(domain), self._pause(pace), self.breaker(line).open_for())) > 0:
             if line in self._closed:
                 raise GateClosed
             await asyncio.sleep(min(left, _LOOK_S))
+
+    def _pause(self, name: str) -> float:
+        return self._paused.get(name, 0.0) - self.clock()
 
     def leave(self, ticket: Ticket) -> None:
         """The download is over, well or badly."""
@@ -191,21 +199,23 @@ class Gate:
         return max(
             ticket.not_before - now,
             self._paused.get(ticket.domain, 0.0) - now,
+            self._paused.get(ticket.pace, 0.0) - now,
             self.breaker(ticket.line).wait(),
-            self._bucket(ticket.domain).wait(now),
+            self._bucket(ticket.pace).wait(now),
             0.0,
         )
 
-    def _bucket(self, domain: str) -> _Bucket:
-        if domain not in self._buckets:
-            burst = self.limits.burst
-            self._buckets[domain] = _Bucket(self.limits.rate, burst, float(burst), self.clock())
-        return self._buckets[domain]
+    def _bucket(self, pace: str) -> _Bucket:
+        if pace not in self._buckets:
+            own = " " in pace  # a budget of its own within a domain
+            rate, burst = (self.limits.budget_rate, 1) if own else (self.limits.rate, self.limits.burst)
+            self._buckets[pace] = _Bucket(rate, burst, float(burst), self.clock())
+        return self._buckets[pace]
 
     def _admit(self, ticket: Ticket) -> None:
         for key in self._keys(ticket):
             self._inside[key] += 1
-        self._bucket(ticket.domain).take(self.clock())
+        self._bucket(ticket.pace).take(self.clock())
         self.breaker(ticket.line).probing()
         if ticket.ready is not None and not ticket.ready.done():
             ticket.ready.set_result(None)

@@ -70,7 +70,8 @@ class ProviderHandler(BaseDownloadHandler):
             raise OffsiteRefused(f"{parts.scheme}://{parts.netloc} belongs to no provider; the request was not sent")
         gate: Gate = self.crawler.spider.gate  # type: ignore[union-attr]
         try:
-            await gate.hold(request.meta["research_domain"], request.meta["research_line"])
+            meta = request.meta
+            await gate.hold(meta["research_domain"], meta["research_line"], meta.get("research_pace", ""))
         except GateClosed:
             raise Stopping("the run is stopping") from None
         url = request.url

@@ -45,6 +45,7 @@ class GateMiddleware:
             domain=meta["research_domain"],
             line=meta["research_line"],
             artifact=meta["research_artifact"],
+            pace=meta["research_pace"],
             not_before=meta.get("research_not_before", 0.0),
             priority=request.priority,
         )

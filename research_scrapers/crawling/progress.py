@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from research_scrapers.errors import NothingReached, ResearchError
+from research_scrapers.errors import NothingReached, QuotaExhausted, ResearchError, StoreError
 from research_scrapers.store.report import coverage_table, summary
 
 if TYPE_CHECKING:
@@ -90,3 +91,21 @@ def tell_end(spider: ResearchSpider, session: Session) -> ResearchError | None:
     return NothingReached(
         "every video failed for a passing reason: check the network (and HTTPS_PROXY), then run the same command again"
     )
+
+
+def close_run(spider: ResearchSpider, session: Session) -> None:
+    """Write down how this session of the run ended, say what it came to, and let go of it."""
+    failure = spider.failure
+    until = failure.until if isinstance(failure, QuotaExhausted) else ""
+    try:
+        spider.left = session.end(
+            failure.reason if failure else "interrupted",
+            park_until=datetime.fromisoformat(until).timestamp() if until else None,
+        )
+        spider.closed_well = True
+        if spider.begun:
+            spider.failure = tell_end(spider, session)
+    except StoreError as error:
+        spider.failure = failure or error
+    finally:
+        session.close()

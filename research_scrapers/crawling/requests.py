@@ -20,7 +20,8 @@ def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority:
         headers["Cookie"] = "; ".join([*own, *(f"{name}={value}" for name, value in provider.cookies.items())])
     meta = {
         "research_domain": domain,
-        "research_line": line,
+        "research_pace": f"{domain} {ask.budget}".strip(),
+        "research_line": f"{line}:{ask.budget}" if ask.budget else line,
         "research_artifact": kind.value,
         "download_slot": domain,
         "handle_httpstatus_all": True,

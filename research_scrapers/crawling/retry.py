@@ -92,7 +92,7 @@ class Retrier:
 
     def again(self, request: Request, failure: SourceError) -> Request | None:
         """The request to send instead, or ``None`` when the failure is final for it."""
-        breaker = self._gate.breaker(self._line)
+        breaker = self._gate.breaker(request.meta.get("research_line", self._line))
         victim = request.meta.get("research_sub_job")
         meta = dict(request.meta)
         decided = verdict(failure)
@@ -102,9 +102,9 @@ class Retrier:
                 meta["research_blame"] = meta.get("research_blame", 0) + 1
             meta["research_served"] = breaker.served
             if isinstance(failure, RateLimited):
-                self._gate.slow_down(meta["research_domain"])
+                self._gate.slow_down(meta["research_pace"])
             if failure.retry_after is not None:
-                self._gate.pause(meta["research_domain"], failure.retry_after)
+                self._gate.pause(meta["research_pace"], failure.retry_after)
             wait = breaker.refused(victim, failure.retry_after)
             if meta.get("research_blame", 0) >= self.policy.blame or breaker.exhausted:
                 return None
@@ -118,7 +118,7 @@ class Retrier:
             wait = self.policy.delay(tried + 1)
             if failure.retry_after is not None:
                 wait = max(wait, failure.retry_after)
-                self._gate.pause(meta["research_domain"], failure.retry_after)
+                self._gate.pause(meta["research_pace"], failure.retry_after)
             logger.info("%s; try %d of %d in %.1f s: %s", failure, tried + 2, self.policy.attempts + 1, wait, request)
         else:
             return None

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import logging
 import os
 import platform
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from research_scrapers.errors import JobdirInUse, LinksEmpty, SettingInvalid, StoreUnwritable
+from research_scrapers.errors import JobdirInUse, LinksEmpty, SettingInvalid, StoreError, StoreUnwritable
 from research_scrapers.links import Links
 from research_scrapers.models import Kind, counted
 from research_scrapers.store.database import Store
@@ -119,6 +120,16 @@ def _take_in(
     if intake.elsewhere:
         parts.append(f"{counted(intake.elsewhere, 'link')} for another spider")
     logger.info("%s: %s", links.label, ", ".join(parts))
+
+
+async def keep_alive(ledger: Ledger, every_s: float, give_up: Callable[[StoreError], None]) -> None:
+    """Renew this process's leases until cancelled."""
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            ledger.heartbeat()
+        except StoreError as error:
+            give_up(error)
 
 
 def _told(options: Mapping[str, Any]) -> str:

@@ -17,11 +17,11 @@ from research_scrapers.config import Config
 from research_scrapers.coverage import Conclusion, Facts, conclude
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.politeness import Stopping
-from research_scrapers.crawling.progress import tell_end
+from research_scrapers.crawling.progress import close_run
 from research_scrapers.crawling.requests import request_of
 from research_scrapers.crawling.retry import FINAL, Retrier, answer_of, failure_of
 from research_scrapers.crawling.robots import preflight
-from research_scrapers.crawling.session import Session, open_session, take_in_links
+from research_scrapers.crawling.session import Session, keep_alive, open_session, take_in_links
 from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import (
     EmptyPage,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from research_scrapers.store.ledger import Ledger
+    from research_scrapers.store.pages import Lease
 
 _RESERVE = 4
 """Requests kept waiting at the gate, so that a free place is taken at once."""
@@ -80,9 +81,9 @@ class ResearchSpider(Spider):
         """What assisted steps have for Scrapy; `start` hands it over."""
         self._room = asyncio.Event()
         self._stopping = False
-        self._left = 0
-        self._begun = False
-        self._closed = False
+        self.left = 0
+        """Sub-jobs that were not ended when the run was closed."""
+        self.begun = self.closed_well = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -112,8 +113,8 @@ class ResearchSpider(Spider):
             self._open()
             if self.config.obey_robots and self.ledger.anything_to_do():
                 await preflight(self, self.route.probes(), self.config.robots_agent)
-            self._begun = True
-            heartbeat = asyncio.create_task(self._heartbeat())
+            self.begun = True
+            heartbeat = asyncio.create_task(keep_alive(self.ledger, self.config.lease_s / 3, self.stop))
             async for request in self._feed():
                 yield request
         except ResearchError as error:
@@ -167,6 +168,10 @@ class ResearchSpider(Spider):
     def _begin(self, walk: Walk) -> Iterator[Request]:
         lease = walk.lease
         if not lease.cursors and not lease.pages:
+            known = self.known(lease)
+            if known is not None:
+                self.ledger.finish(lease, known, sort=self.options.sort)
+                return
             start = self.route.start(lease.video_id, self.options)
             self.ledger.begin(lease, start)
             walk.add([start])
@@ -176,17 +181,13 @@ class ResearchSpider(Spider):
             return
         yield from self._requests(walk)
 
+    def known(self, lease: Lease) -> Conclusion | None:
+        """How a sub-job ends that need not be begun, because what it would collect is here."""
+        return None
+
     @property
     def _in_flight(self) -> int:
         return sum(walk.in_flight for walk in self._walks.values())
-
-    async def _heartbeat(self) -> None:
-        while True:
-            await asyncio.sleep(self.config.lease_s / 3)
-            try:
-                self.ledger.heartbeat()
-            except StoreError as error:
-                self.stop(error)
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -229,11 +230,11 @@ class ResearchSpider(Spider):
             self.logger.exception("reading %s failed", response.url)
             failure = LayoutChanged(f"{type(error).__name__}: {error}")
         else:
-            self.gate.served(response.request.meta["research_domain"])
+            self.gate.served(response.request.meta["research_pace"])
             item = PageItem(page, walk.lease, ask.quota)
             yield item
             try:
-                following = await self._stored(walk, item)
+                following = await self._stored(walk, item, response.request.meta["research_line"])
             except ResearchError as error:
                 failure = error
             else:
@@ -243,9 +244,9 @@ class ResearchSpider(Spider):
         for request in self._failed(walk, cursor, ask, response.request, failure, response.body):
             yield request
 
-    async def _stored(self, walk: Walk, item: PageItem) -> list[Request]:
+    async def _stored(self, walk: Walk, item: PageItem, line: str = "") -> list[Request]:
         """Wait until a page is stored; returns what to ask for next."""
-        self.gate.breaker(self.line).served_well()
+        self.gate.breaker(line or self.line).served_well()
         self.gate.nudge()
         receipt = await item.receipt
         if receipt.ended:
@@ -258,8 +259,7 @@ class ResearchSpider(Spider):
         return list(self._go_on(walk))
 
     def _read(self, walk: Walk, cursor: Cursor, answer: Answer) -> Page:
-        refused = self.provider.judge(answer)
-        if isinstance(refused, SourceError):
+        if isinstance(refused := self.provider.judge(answer), SourceError):
             raise refused
         return self.route.read(walk.lease.video_id, cursor, answer, datetime.now(UTC), self.options)
 
@@ -317,7 +317,7 @@ class ResearchSpider(Spider):
         if isinstance(failure, LeaseLost | StoreError):
             raise failure
         lease, decided = walk.lease, verdict(failure)
-        breaker = self.gate.breaker(self.line)
+        breaker = self.gate.breaker(request.meta["research_line"])
         if ask.quota:
             self.ledger.spend(lease, ask.quota)
         if isinstance(failure, SourceError) and decided in (Verdict.WAIT, Verdict.RETRY):
@@ -387,30 +387,14 @@ class ResearchSpider(Spider):
         self._stopping = True
         self.gate.close(self.line)
         self._room.set()
-        engine = self.crawler.engine
-        assert engine is not None
-        asyncio.get_running_loop().create_task(engine.close_spider_async(reason=error.reason))
+        assert self.crawler.engine is not None
+        asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason=error.reason))
 
     @property
     def interrupted(self) -> bool:
         """Whether it was stopped (Ctrl-C) with work left."""
-        return self._left > 0 or (self._begun and not self._closed)
+        return self.left > 0 or (self.begun and not self.closed_well)
 
     def _close(self) -> None:
-        """Say what the run came to, and let go of it."""
-        if not hasattr(self, "session"):
-            return
-        failure, session = self.failure, self.session
-        until = failure.until if isinstance(failure, QuotaExhausted) else ""
-        try:
-            self._left = session.end(
-                failure.reason if failure else "interrupted",
-                park_until=datetime.fromisoformat(until).timestamp() if until else None,
-            )
-            self._closed = True
-            if self._begun:
-                self.failure = tell_end(self, session)
-        except StoreError as error:
-            self.failure = failure or error
-        finally:
-            session.close()
+        if hasattr(self, "session"):
+            close_run(self, self.session)

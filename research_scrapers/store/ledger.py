@@ -223,6 +223,19 @@ class Ledger:
             )  # fmt: skip
             self._end_job(conn, lease)
 
+    def last_read(self, lease: Lease, options: Options) -> float | None:
+        """When an earlier run read this to its end, asked for the same things; ``None`` if none did."""
+        wanted = ("languages", "kinds", "translate", "tracks")
+        same = " AND ".join(f"json_extract(r.config, '$.options.{name}') IS ?" for name in wanted)
+        with self._store.explained():
+            row = self._store.conn.execute(
+                "SELECT max(s.finished_at) FROM sub_jobs s JOIN runs r ON r.id = s.run_id"  # noqa: S608
+                " WHERE s.provider = ? AND s.video_id = ? AND s.kind = ? AND s.id <> ? AND s.status = 'success'"
+                f" AND s.outcome IN ('complete', 'empty') AND coalesce(s.reason, '') <> 'up_to_date' AND {same}",
+                (lease.provider, lease.video_id, lease.kind, lease.id, *(getattr(options, name) for name in wanted)),
+            ).fetchone()
+        return datetime.fromisoformat(row[0]).timestamp() if row[0] else None
+
     def fail(self, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
         """End a sub-job badly, with its reason; what it stored and where it stood is kept."""
         with self._fenced(lease) as conn:

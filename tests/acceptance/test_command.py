@@ -257,6 +257,42 @@ class TestResearch:
         missing = self.run("coverage", "run_nonsense", "--db", str(work.db), cwd=work.folder)
         assert (missing.returncode, "no run is called" in missing.stderr) == (2, True)
 
+    def test_transcripts(self, replica, workplace):
+        yt = replica(spec=[{"comments": 0, "tracks": [["en", "manual"], ["de", "asr"]]}])
+        work = workplace(yt.origin)
+        work.links(*yt.videos)
+        command = [part.replace("yt_comments", "yt_transcripts") for part in work.command("-a", "tracks=all")]
+        crawl = subprocess.run(
+            command, env=work.environment, cwd=work.folder, capture_output=True, text=True, check=False
+        )
+        assert crawl.returncode == 0, crawl.stderr
+        video = yt.videos[0]
+        done = self.run(
+            "transcripts",
+            "--run",
+            "last",
+            "--format",
+            "vtt",
+            "--out",
+            "subs",
+            cwd=work.folder,
+            RESEARCH_DB=str(work.db),
+        )
+        assert (done.returncode, "2 files in subs" in done.stdout) == (0, True)
+        assert sorted(path.name for path in (work.folder / "subs").iterdir()) == [
+            f"{video}.de.asr.vtt",
+            f"{video}.en.manual.vtt",
+        ]
+        truth = {track["language"]: track["segments"] for track in yt.truth(video)["tracks"]}
+        shown = self.run(
+            "transcripts", f"https://youtu.be/{video}", "--format", "srt", cwd=work.folder, RESEARCH_DB=str(work.db)
+        )
+        assert shown.stdout.count(" --> ") == len(truth["en"]) + len(truth["de"])
+        missing = self.run("transcripts", "AAAAAAAAAAA", cwd=work.folder, RESEARCH_DB=str(work.db))
+        assert (missing.returncode, "no transcript" in missing.stderr) == (2, True)
+        both = self.run("transcripts", cwd=work.folder, RESEARCH_DB=str(work.db))
+        assert both.returncode == 2
+
     def test_no_database(self, tmp_path):
         result = self.run("runs", cwd=tmp_path)
         assert (result.returncode, "there is no database" in result.stderr) == (2, True)

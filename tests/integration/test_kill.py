@@ -10,6 +10,7 @@ import subprocess
 import time
 
 KILLS = 50
+TRANSCRIPT_KILLS = 15
 VIDEOS = 20
 CAP = 16
 READ_NOT_STORED = 4
@@ -81,3 +82,44 @@ def _pages(work) -> int:
 
 def _unfinished(work) -> bool:
     return bool(work.query("SELECT 1 FROM sub_jobs WHERE status IN ('pending', 'in_progress')"))
+
+
+def test_kills_lose_no_transcript_and_store_none_twice(replica, workplace):
+    tracks = [["en", "manual"], ["en", "asr"], ["de", "manual"], ["ja", "manual"]]
+    yt = replica("--latency-ms", "200", spec=[{"comments": 0, "tracks": tracks} for _ in range(60)])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    chance = random.Random(3)
+    environment = {name: value for name, value in work.environment.items() if not name.startswith("COVERAGE")}
+    command = [part.replace("yt_comments", "yt_transcripts") for part in work.command("-a", "tracks=all")]
+    kills = 0
+    for _ in range(100):
+        before = _requests(yt)
+        process = subprocess.Popen(
+            command, env=environment, cwd=work.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        if kills == TRANSCRIPT_KILLS or (kills and not _unfinished(work)):
+            assert process.wait(timeout=120) == 0
+            break
+        _wait_until_working(process, yt, before)
+        time.sleep(chance.uniform(0.2, 0.7))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert kills >= 5
+    rows = work.query("SELECT video_id, language, kind, count(*) FROM transcripts GROUP BY 1, 2, 3")
+    assert {tuple(row[:3]) for row in rows} == {
+        (video, language, kind) for video in yt.videos for language, kind in tracks
+    }
+    assert {row[3] for row in rows} == {1}
+    lines = [json.loads(line) for line in work.feed.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == len(rows) == len({(line["video_id"], line["language"], line["kind"]) for line in lines})
+    assert work.query("SELECT DISTINCT status, outcome FROM sub_jobs") == [("success", "complete")]
+    truth = yt.truth(yt.videos[0])["tracks"]
+    for track in truth:
+        stored = work.query(
+            "SELECT s.text FROM transcript_segments s JOIN transcripts t ON t.id = s.transcript WHERE t.video_id = ?"
+            " AND t.language = ? AND t.kind = ? ORDER BY s.position",
+            yt.videos[0], track["language"], track["kind"],
+        )  # fmt: skip
+        assert [row[0] for row in stored] == [text for _, _, text in track["segments"]]

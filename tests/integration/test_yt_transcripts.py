@@ -159,11 +159,11 @@ async def test_the_same_text_is_not_stored_again_and_a_changed_one_is_a_new_vers
     yt = replica(spec=[{"comments": 0, "tracks": (("en", "manual"),)}])
     work = workplace(yt.origin)
     work.links(*yt.videos)
-    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None)
-    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None)
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None, refresh="always")
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None, refresh="always")
     assert work.query("SELECT version FROM transcripts") == [(1,)]
     yt.mutate(yt.videos[0], "caption", track=".en", segment=2, text="other words")
-    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None)
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None, refresh="always")
     assert work.query("SELECT version FROM transcripts ORDER BY version") == [(1,), (2,)]
 
 
@@ -202,3 +202,37 @@ async def test_a_wrong_argument(workplace):
         await workplace("http://127.0.0.1:9").crawl_here(spider=YtTranscriptsSpider, langages="en")
     with pytest.raises(SettingInvalid, match="kinds"):
         await workplace("http://127.0.0.1:9").crawl_here(spider=YtTranscriptsSpider, kinds="human")
+
+
+@ensureDeferred
+@pytest.mark.parametrize(
+    ("refresh", "age", "asked"), [("stale", 30, False), ("stale", 0, True), ("never", 0, False), ("always", 30, True)]
+)
+async def test_what_is_here_and_new_enough_is_not_read_again(replica, workplace, refresh, age, asked):
+    yt = replica(spec=[{"comments": 0, "tracks": EN_DE}, {"comments": 0, "tracks": ()}])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None)
+    before = yt.counters()["total"]
+    await work.crawl_here(
+        spider=YtTranscriptsSpider, jobdir=None, refresh=refresh,
+        settings={"TRANSCRIPT_AGE_DAYS": age, "ROBOTSTXT_OBEY": False},
+    )  # fmt: skip
+    assert (yt.counters()["total"] > before) == asked
+    assert (work.coverage(yt.videos[0])["reason"] == "up_to_date") != asked
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None, refresh=refresh, languages="de")
+    assert ("de", "manual") in {key[:2] for key in stored(work, yt.videos[0])}, "another wish is another reading"
+
+
+@ensureDeferred
+async def test_throttled_translations_hold_up_nobody_else(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": (("en", "manual"),)} for _ in range(4)])
+    yt.faults({"action": "status", "status": 429, "key": "tlang="})
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    crawler = await work.crawl_here(
+        spider=YtTranscriptsSpider, translate="de", settings={"BREAKER_PATIENCE": 1, "TRANSLATION_RATE": 50}
+    )
+    for video in yt.videos:
+        assert ("en", "manual") in {key[:2] for key in stored(work, video)}
+    assert crawler.spider.gate.breaker("youtube:transcript").state == "closed"

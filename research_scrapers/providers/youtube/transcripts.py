@@ -67,7 +67,8 @@ class TranscriptRoute:
         if cursor.step in _CLIENTS:
             return player(video_id, _CLIENTS[cursor.step], session, options.language)
         track = TrackAsk.of(cursor.token)
-        return timedtext(track.url, track.fmt, track.into, options.language)
+        ask = timedtext(track.url, track.fmt, track.into, options.language)
+        return replace(ask, budget="translations") if track.into else ask
 
     def read(self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options) -> Page:
         """The page for a cursor."""
@@ -98,7 +99,9 @@ class TranscriptRoute:
         tracks of a language.
         """
         page = self._read_list(player, Frame.of(video_id, Cursor(MAIN, "player_android"), fetched_at))
-        return replace(page, cursor=cursor, found=tuple(replace(found, step=LIBRARY_TRACK) for found in page.found))
+        # Translations are throttled hardest, so they have a budget that only our own requests know.
+        found = tuple(one if ">" in one.chain else replace(one, step=LIBRARY_TRACK) for one in page.found)
+        return replace(page, cursor=cursor, found=found)
 
     def _read_list(self, data: dict[str, Any], frame: Frame) -> Page:
         cursor, onward = frame.cursor, _onward(frame.cursor)
