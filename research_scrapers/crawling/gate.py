@@ -85,7 +85,7 @@ class Gate:
 
     async def enter(self, ticket: Ticket) -> None:
         """Wait until this request may go out. Every `enter` needs its `leave`."""
-        if ticket.line in self._closed:
+        if self._is_closed(ticket.line):
             raise GateClosed
         if not self._waiting and not self._hindrance(ticket):
             self._admit(ticket)
@@ -107,9 +107,12 @@ class Gate:
         between the two).
         """
         while (left := max(self._pause(domain), self._pause(pace), self.breaker(line).open_for())) > 0:
-            if line in self._closed:
+            if self._is_closed(line):
                 raise GateClosed
             await asyncio.sleep(min(left, _LOOK_S))
+
+    def _is_closed(self, line: str) -> bool:
+        return any(line == closed or line.startswith(f"{closed}:") for closed in self._closed)
 
     def _pause(self, name: str) -> float:
         return self._paused.get(name, 0.0) - self.clock()
@@ -121,9 +124,9 @@ class Gate:
         self._pump()
 
     def close(self, line: str) -> None:
-        """Let nothing more of this line out: whoever waits gets `GateClosed`."""
+        """Let nothing more of this line out, nor of its budgets: whoever waits gets `GateClosed`."""
         self._closed.add(line)
-        for ticket in [ticket for ticket in self._waiting if ticket.line == line]:
+        for ticket in [ticket for ticket in self._waiting if self._is_closed(ticket.line)]:
             self._waiting.remove(ticket)
             if ticket.ready is not None and not ticket.ready.done():
                 ticket.ready.set_exception(GateClosed())

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
 
 SLOW_DOWN = (429, 503)
+_SLOWEST_S = 2.0
+"""Pauses are the gate's business; this is only the pace between requests once they go again."""
 
 
 class Stopping(IgnoreRequest):
@@ -82,6 +84,6 @@ class SteadyThrottle(AutoThrottle):
             now = monotonic()
             if now - self._slowed.get(id(slot), 0.0) > max(slot.delay, 1.0):
                 self._slowed[id(slot)] = now
-                slot.delay = min(max(slot.delay * 2, 0.1), self.maxdelay)
+                slot.delay = min(max(slot.delay * 2, 0.1), _SLOWEST_S, self.maxdelay)
         elif response.status == 200:
             super()._adjust_delay(slot, latency, response)

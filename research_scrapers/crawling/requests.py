@@ -23,7 +23,7 @@ def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority:
         "research_pace": f"{domain} {ask.budget}".strip(),
         "research_line": f"{line}:{ask.budget}" if ask.budget else line,
         "research_artifact": kind.value,
-        "download_slot": domain,
+        "download_slot": f"{domain} {ask.budget}".strip(),
         "handle_httpstatus_all": True,
     }
     if ask.official and provider.key_parameter:

@@ -106,11 +106,13 @@ class Retrier:
             if failure.retry_after is not None:
                 self._gate.pause(meta["research_pace"], failure.retry_after)
             wait = breaker.refused(victim, failure.retry_after)
+            self._gate.nudge()  # whoever waited for this verdict waits for another moment now
             if meta.get("research_blame", 0) >= self.policy.blame or breaker.exhausted:
                 return None
             logger.warning("%s; waiting %.0f s. Nothing is lost.", failure, wait)
         elif decided is Verdict.RETRY:
             breaker.fault(victim)
+            self._gate.nudge()
             tried = meta.get("research_tried", 0)
             if tried >= self.policy.attempts or breaker.exhausted:
                 return None

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from research_scrapers.store.ledger import Ledger
     from research_scrapers.store.pages import Lease
 
-_RESERVE = 4
+_RESERVE = 8
 """Requests kept waiting at the gate, so that a free place is taken at once."""
 _LOOK_AGAIN_S = 10.0
 _PRIORITY = {Kind.METADATA: 300, Kind.TRANSCRIPT: 200, Kind.DANMAKU: 100, Kind.COMMENTS: 0}
@@ -326,7 +326,7 @@ class ResearchSpider(Spider):
             again = None if final else self.retrier.again(request, failure)
             if again is not None:
                 return again
-            if breaker.exhausted:
+            if breaker.exhausted and request.meta["research_line"] == self.line:  # a budget's end is its own
                 self.stop(SiteBlocked(f"{failure}. What is left is kept: wait (an hour or more after a block), "
                                       "then run the same command"))  # fmt: skip
         else:  # whatever the answer says, the site is serving us
@@ -342,7 +342,7 @@ class ResearchSpider(Spider):
             walk.halted = True  # the run is stopping for what hit this thread: it stays open for the next session
         elif cursor.chain != MAIN:
             if self.ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail):
-                self.logger.warning("%s: reply thread %s is left out: %s", lease.video_id, cursor.chain, failure)
+                self.logger.warning("%s: %s is left out: %s", lease.video_id, cursor.chain, failure)
         elif isinstance(failure, EmptyPage):
             self.ledger.end_empty(lease, failure.detail)
         else:

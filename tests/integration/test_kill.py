@@ -13,7 +13,7 @@ KILLS = 50
 TRANSCRIPT_KILLS = 15
 VIDEOS = 20
 CAP = 16
-READ_NOT_STORED = 4
+READ_NOT_STORED = 8
 """Answers that have left the network but are not stored yet count as in flight too."""
 
 

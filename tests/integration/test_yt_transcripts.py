@@ -233,6 +233,9 @@ async def test_throttled_translations_hold_up_nobody_else(replica, workplace):
     crawler = await work.crawl_here(
         spider=YtTranscriptsSpider, translate="de", settings={"BREAKER_PATIENCE": 1, "TRANSLATION_RATE": 50}
     )
+    assert crawler.spider.failure is None
     for video in yt.videos:
-        assert ("en", "manual") in {key[:2] for key in stored(work, video)}
+        assert {key[:2] for key in stored(work, video)} == {("en", "manual")}
+        row = work.coverage(video)
+        assert (row["outcome"], row["reason"]) == ("partial", "tracks_failed")
     assert crawler.spider.gate.breaker("youtube:transcript").state == "closed"
