@@ -106,5 +106,5 @@ def test_the_readmes_commands_exist():
 def test_nothing_names_a_package_index_or_this_machine():
     for path in (ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / "Makefile"):
         assert not re.search(
-            r"index-url|https?://(?!json|keepachangelog)\S*(pypi|simple)", path.read_text(encoding="utf-8")
+            r"index.url|https?://(?!json|keepachangelog)\S*(pypi|simple)", path.read_text(encoding="utf-8")
         )
