@@ -11,6 +11,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from research_scrapers.errors import NothingReached, QuotaExhausted, ResearchError, StoreError
+from research_scrapers.models import Kind
 from research_scrapers.store.report import coverage_table, summary
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Progress:
         self._crawler = crawler
         self._spider: ResearchSpider = crawler.spider  # type: ignore[assignment]
         self._task: asyncio.Task[None] | None = None
+        self._what = "transcripts" if self._spider.kind is Kind.TRANSCRIPT else "comments"
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
 
@@ -65,7 +67,7 @@ class Progress:
         state = spider.gate.breaker(spider.line).state
         pause = f", breaker {state}, paused for {waits:.0f} s" if waits else ""
         return (
-            f"{ended:,} of {total:,} videos done, {self._value('research/records'):,} comments, "
+            f"{ended:,} of {total:,} videos done, {self._value('research/records'):,} {self._what}, "
             f"{pages / _EVERY_S:.1f} pages/s, {spider.gate.in_flight} in flight, {spider.gate.waiting} waiting{pause}"
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from research_scrapers.models import counted
 
 _COLUMNS = ("video", "outcome", "claimed", "top level", "replies", "threads", "reason")
+_TRACK_COLUMNS = ("video", "outcome", "listed", "taken", "", "tracks", "reason")
 _ENDS = ("complete", "empty", "partial", "failed", "in_progress", "pending")
 
 
@@ -31,12 +32,15 @@ def summary(conn: sqlite3.Connection, run_id: str) -> str:
     ).fetchone()
     quota = conn.execute("SELECT quota_used FROM runs WHERE id = ?", (run_id,)).fetchone()[0]
     ends = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in _ENDS if counts.get(name))
+    held, chain = f"{counted(top + replies, 'comment')}: {top:,} top level, {replies:,} replies", "reply thread"
+    if _of_tracks(conn, run_id):
+        held, chain = counted(top, "transcript"), "track"
     text = [
         f"{run_id}: {counted(sum(counts.values()), 'video')} ({ends or 'none'})",
-        f"  {counted(top + replies, 'comment')}: {top:,} top level, {replies:,} replies, from {counted(pages, 'page')}",
+        f"  {held}, from {counted(pages, 'page')}",
     ]
     if failed:
-        text.append(f"  {counted(failed, 'reply thread')} could not be read; the same command tries again")
+        text.append(f"  {counted(failed, chain)} could not be read; the same command tries again")
     if quota:
         text.append(f"  {counted(quota, 'unit')} of API quota used")
     if lines.get("invalid"):
@@ -44,6 +48,12 @@ def summary(conn: sqlite3.Connection, run_id: str) -> str:
     if lines.get("cancelled"):
         text.append(f"  {counted(lines['cancelled'], 'link')} for another spider")
     return "\n".join(text)
+
+
+def _of_tracks(conn: sqlite3.Connection, run_id: str) -> bool:
+    """Whether a run collects transcripts, so that what it counts are tracks."""
+    row = conn.execute("SELECT kind FROM sub_jobs WHERE run_id = ? LIMIT 1", (run_id,)).fetchone()
+    return row is not None and row[0] == "transcript"
 
 
 def coverage_table(conn: sqlite3.Connection, run_id: str, most: int | None = None) -> str:
@@ -59,7 +69,8 @@ def coverage_table(conn: sqlite3.Connection, run_id: str, most: int | None = Non
         " coalesce(outcome, '') = 'complete', outcome, video_id LIMIT ?",
         (run_id, -1 if most is None else most),
     )
-    table = "\n".join(_aligned([_COLUMNS, *(_coverage_row(row) for row in rows)]))
+    columns = _TRACK_COLUMNS if _of_tracks(conn, run_id) else _COLUMNS
+    table = "\n".join(_aligned([columns, *(_coverage_row(row) for row in rows)]))
     more = "" if most is None or total <= most else f"\n… and {total - most:,} more: research coverage {run_id}"
     return table + more
 
@@ -71,7 +82,8 @@ def _coverage_row(row: sqlite3.Row) -> tuple[str, ...]:
         threads += f" ({row['threads_failed']} failed)"
     reason = ": ".join(part for part in (row["reason"], row["detail"]) if part)
     return (
-        row["video_id"], row["outcome"] or row["status"], claimed, f"{row['top_level']:,}", f"{row['replies']:,}",
+        row["video_id"], row["outcome"] or row["status"], claimed, f"{row['top_level']:,}",
+        "" if row["kind"] == "transcript" else f"{row['replies']:,}",
         threads, reason,
     )  # fmt: skip
 

@@ -266,6 +266,9 @@ class TestResearch:
             command, env=work.environment, cwd=work.folder, capture_output=True, text=True, check=False
         )
         assert crawl.returncode == 0, crawl.stderr
+        assert "2 transcripts, from" in crawl.stderr
+        assert "comments" not in crawl.stderr
+        assert "listed" in crawl.stderr
         video = yt.videos[0]
         done = self.run(
             "transcripts",
