@@ -164,20 +164,20 @@ async def test_a_run_keeps_the_options_it_was_begun_with(replica, workplace):
 FAULTS = {
     "429 with Retry-After": {"action": "status", "status": 429, "retry_after": 1, "count": 3},
     "429 without": {"action": "status", "status": 429, "count": 3},
-    "500": {"action": "status", "status": 500, "every": 4, "count": 8},
+    "500": {"action": "status", "status": 500, "every": 4, "count": 3},
     "503 with Retry-After": {"action": "status", "status": 503, "retry_after": 1, "count": 2},
     "404": {"action": "status", "status": 404, "every": 5, "count": 3, "path": "/youtubei"},
     "403": {"action": "status", "status": 403, "count": 2},
-    "reset": {"action": "reset", "every": 4, "count": 8},
+    "reset": {"action": "reset", "every": 4, "count": 3},
     "hang": {"action": "hang", "seconds": 60, "count": 2},
-    "truncated": {"action": "truncate", "every": 4, "count": 8},
-    "empty": {"action": "empty", "every": 4, "count": 8},
-    "HTML for JSON": {"action": "html", "every": 4, "count": 8, "path": "/youtubei"},
-    "garbage": {"action": "garbage", "every": 4, "count": 8, "path": "/youtubei"},
-    "incomplete": {"action": "incomplete", "every": 4, "count": 8, "path": "/youtubei"},
+    "truncated": {"action": "truncate", "every": 4, "count": 3},
+    "empty": {"action": "empty", "every": 4, "count": 3},
+    "HTML for JSON": {"action": "html", "every": 4, "count": 3, "path": "/youtubei"},
+    "garbage": {"action": "garbage", "every": 4, "count": 3, "path": "/youtubei"},
+    "incomplete": {"action": "incomplete", "every": 4, "count": 3, "path": "/youtubei"},
     "captcha": {"action": "captcha", "count": 2},
     "sorry": {"action": "sorry", "count": 2},
-    "slow drip": {"action": "drip", "seconds": 0.5, "every": 3, "count": 4},
+    "slow drip": {"action": "drip", "seconds": 0.5, "every": 3, "count": 3},
 }
 
 
