@@ -7,17 +7,19 @@ ResearchError
 │     StoreCorrupt · StoreTooNew · StoreLocked · StoreFull · StoreUnwritable · FeedUnwritable
 ├── LeaseLost                  another worker owns the sub-job now: write nothing
 ├── RunError                   the run cannot go on, though its links are fine
-│     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · QuotaExhausted (6) · SiteBlocked (7)
-│     CertificateRefused (8) · NothingReached (9)
+│     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · LoginRefused (5) · QuotaExhausted (6)
+│     SiteBlocked (7) · CertificateRefused (8) · NothingReached (9)
 └── SourceError                what a site answered; carries provider and url
     ├── NothingThere           EMPTY    CommentsDisabled · NoCommentSection · TranscriptsDisabled
-    │                                   NoTranscriptInLanguage
-    ├── Gone                   GIVE_UP  VideoUnavailable · VideoPrivate
+    │                                   NoTranscriptInLanguage · DanmakuDisabled
+    ├── Gone                   GIVE_UP  VideoUnavailable · VideoPrivate · PartMissing · NotAVideo
     ├── AccessNeeded           PARK     LoginRequired · AgeRestricted · MembersOnly · PremiumOnly · RegionLocked
-    │                                   ConsentNeeded · TokenNeeded · NotStartedYet · Unplayable
-    ├── Blocked                WAIT     RateLimited · BotCheck · IpBlocked · AccessRefused
+    │                                   ConsentNeeded · TokenNeeded · NotStartedYet · UnderReview · Unplayable
+    ├── Blocked                WAIT     RateLimited (OverLimit · TooFrequent) · BotCheck · IpBlocked · AccessRefused
+    │                                   RiskControl · AddressBanned · RequestBanned · VoucherOnly
+    │                                   SignatureRefused · SilentRefusal
     ├── Transient              RETRY    ServerTrouble · Timeout · ConnectionLost · PartialResponse · EmptyPage
-    │                                   WrongContent
+    │                                   WrongContent · WrongVideo
     ├── CursorExpired          RESTART
     └── LayoutChanged          PARK
 """
@@ -130,6 +132,12 @@ class KeyRefused(RunError):
     exit_code = 5
 
 
+class LoginRefused(RunError):
+    """The login cookie is not accepted any more."""
+
+    exit_code = 5
+
+
 class QuotaExhausted(RunError):
     """The daily API quota is used up."""
 
@@ -190,6 +198,10 @@ class NoTranscriptInLanguage(NothingThere):
     """The video has transcripts, but none that was asked for."""
 
 
+class DanmakuDisabled(NothingThere):
+    """Danmaku are turned off."""
+
+
 class Gone(SourceError):
     """The video cannot be had by anyone."""
 
@@ -200,6 +212,14 @@ class VideoUnavailable(Gone):
 
 class VideoPrivate(Gone):
     """The video is private."""
+
+
+class PartMissing(Gone):
+    """The video has no part of this number."""
+
+
+class NotAVideo(Gone):
+    """The link leads to something that is not a video."""
 
 
 class AccessNeeded(SourceError):
@@ -238,12 +258,19 @@ class NotStartedYet(AccessNeeded):
     """The live stream or premiere has not begun."""
 
 
+class UnderReview(AccessNeeded):
+    """The site has not released the video yet."""
+
+
 class Unplayable(AccessNeeded):
     """The site says that the video cannot be played, for a reason that we do not know."""
 
 
 class Blocked(SourceError):
     """The site refuses us for now."""
+
+    cooldown_s: float | None = None
+    """The pause that people who know the site report as needed, where it says nothing itself."""
 
 
 class RateLimited(Blocked):
@@ -260,6 +287,54 @@ class IpBlocked(Blocked):
 
 class AccessRefused(Blocked):
     """The site answered 403 without a reason."""
+
+
+class OverLimit(RateLimited):
+    """The site says that we are over its limit (code -509)."""
+
+    cooldown_s = 30.0
+
+
+class TooFrequent(RateLimited):
+    """The site says that we ask too often (code -799)."""
+
+    cooldown_s = 30.0
+
+
+class RiskControl(Blocked):
+    """The site's risk control refuses us (code -352)."""
+
+    cooldown_s = 1800.0
+
+
+class AddressBanned(Blocked):
+    """The site bans this address with its error page (HTTP 412)."""
+
+    cooldown_s = 1800.0
+
+
+class RequestBanned(Blocked):
+    """The site bans the request (code -412)."""
+
+    cooldown_s = 1800.0
+
+
+class VoucherOnly(Blocked):
+    """The site answers with a voucher for a captcha instead of data."""
+
+    cooldown_s = 1800.0
+
+
+class SignatureRefused(Blocked):
+    """The site does not accept the request's signature."""
+
+    cooldown_s = 60.0
+
+
+class SilentRefusal(Blocked):
+    """The site answers «all is well» without any data."""
+
+    cooldown_s = 60.0
 
 
 class Transient(SourceError):
@@ -288,6 +363,10 @@ class EmptyPage(Transient):
 
 class WrongContent(Transient):
     """The answer is not of the kind that was asked for."""
+
+
+class WrongVideo(Transient):
+    """The answer belongs to another video."""
 
 
 class CursorExpired(SourceError):

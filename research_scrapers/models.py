@@ -86,6 +86,8 @@ class Ask:
     """An official API, governed by its terms and its key rather than by robots.txt."""
     quota: int = 0
     """What the request costs of a daily quota."""
+    signed: bool = False
+    """The site wants it signed; `providers.Visit.dress` does that at the moment of sending."""
     budget: str = ""
     """A name for requests that have a pace and a breaker of their own, because the site throttles them harder."""
 
@@ -114,6 +116,11 @@ class Options:
     kinds: str | None = None
     translate: str | None = None
     tracks: str | None = None
+    parts: str = "all"
+    """Of a video in several parts, where its link names none: ``all`` or the ``first``."""
+    danmaku: bool = True
+    history: str | None = None
+    """Danmaku of these days too: ``2024-01-01..2024-01-31``, or ``all``."""
 
 
 @dataclass(slots=True)
@@ -192,6 +199,30 @@ class Track:
 
 
 @dataclass(slots=True)
+class Danmaku:
+    """One comment that flies over a part of a video at its moment."""
+
+    provider: str
+    video_id: str
+    part: int
+    cid: str
+    danmaku_id: str
+    progress_ms: int
+    text: str
+    mode: int
+    color: int
+    font_size: int
+    pool: int
+    weight: int | None
+    sent_at: str | None
+    author_hash: str | None
+    content_hash: str
+    fetched_at: str
+    extras: dict[str, Any] = field(default_factory=dict)
+    """Likes, action, animation, and from which source it came."""
+
+
+@dataclass(slots=True)
 class Video:
     """One video's own facts."""
 
@@ -217,7 +248,7 @@ class Page:
 
     cursor: Cursor
     """The cursor that this page answers."""
-    records: tuple[Comment | Transcript, ...] = ()
+    records: tuple[Comment | Transcript | Danmaku, ...] = ()
     next: Cursor | None = None
     """Where its chain goes on; ``None`` ends the chain."""
     found: tuple[Cursor, ...] = ()
@@ -228,6 +259,8 @@ class Page:
     video: Video | None = None
     session: Mapping[str, str] = field(default_factory=dict)
     """What later requests of this sub-job need from this answer."""
+    resolved: tuple[str, ...] | None = None
+    """The videos that a short link, an episode or a season turned out to be."""
     note: str | None = None
     """A reason why even a finished walk is not the whole truth, such as ``top_order_only``."""
 

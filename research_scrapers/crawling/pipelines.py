@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy.exceptions import DropItem
 
 from research_scrapers.errors import LayoutChanged, ResearchError, StoreError
-from research_scrapers.models import Comment, Transcript
+from research_scrapers.models import Comment, Danmaku, Transcript
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -28,11 +28,13 @@ class ValidatePipeline:
         return item
 
 
-def _problem(record: Comment | Transcript, item: PageItem) -> str | None:
+def _problem(record: Comment | Transcript | Danmaku, item: PageItem) -> str | None:
     if record.video_id != item.lease.video_id or record.provider != item.lease.provider:
         return f"a record belongs to video {record.video_id!r}"
     if isinstance(record, Transcript):
         return None if record.language and record.content_hash else "a transcript without a language"
+    if isinstance(record, Danmaku):
+        return None if record.danmaku_id and record.cid and record.content_hash else "a danmaku without an id"
     if not record.comment_id or not record.root_id or not record.content_hash:
         return "a comment without an id"
     if (record.parent_id is None) != (record.depth == 0):

@@ -12,9 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from types import MappingProxyType
 from typing import Protocol
 
+from research_scrapers.errors import SourceError
 from research_scrapers.models import Answer, Ask, Cursor, Options, Page
+
+Session = Mapping[str, str]
+"""What is known before a request: of the visit (who we are to the site), of the video (its metadata sub-job) and of
+this sub-job (its earlier pages)."""
+NO_SESSION: Session = MappingProxyType({})
 
 
 class Route(Protocol):
@@ -22,17 +29,49 @@ class Route(Protocol):
 
     name: str
 
-    def start(self, video_id: str, options: Options) -> Cursor:
+    def start(self, video_id: str, options: Options, session: Session = NO_SESSION) -> Cursor:
         """The first cursor of a sub-job's main chain."""
 
-    def ask(self, video_id: str, cursor: Cursor, session: Mapping[str, str], options: Options) -> Ask:
-        """The request that this cursor stands for. ``session`` is what earlier pages handed on."""
+    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
+        """The request that this cursor stands for."""
 
-    def read(self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options) -> Page:
+    def read(
+        self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options,
+        session: Session = NO_SESSION,
+    ) -> Page:  # fmt: skip
         """The page that the answer holds; raises a `SourceError` leaf (or a `RunError`) for anything else."""
 
     def probes(self) -> tuple[str, ...]:
         """URLs that stand for all that this route requests, for the robots.txt check before a run."""
+
+
+class Visit(Protocol):
+    """What a site wants every visitor to bring (keys, cookies, a login): learnt once before the work begins, and again
+    when the site refuses it.
+    """
+
+    secrets: tuple[str, ...]
+    """What must never be seen in a log."""
+    renewed_by: tuple[type[SourceError], ...]
+    """Refusals after which learning it anew may help."""
+
+    def asks(self, now: float) -> tuple[Ask, ...]:
+        """The requests that teach it, in order."""
+
+    def read(self, ask: Ask, answer: Answer) -> Session:
+        """What one answer teaches; raises a `RunError` if the login is dead. What is optional is left out."""
+
+    def dress(self, url: str, facts: Session, now: float, *, signed: bool) -> tuple[str, Mapping[str, str]]:
+        """A request's address, signed if it wants that, and the headers that go with it (the cookies)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast one domain may be asked unless the person decides otherwise."""
+
+    in_flight: int
+    rate: float
+    burst: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +94,15 @@ class Provider:
     """Route for comments, given the API key if there is one."""
     transcripts: Callable[[Options], Route] | None = None
     """Route for transcripts, given what is wanted."""
+    danmaku: Callable[[Options], Route] | None = None
+    metadata: Callable[[], Route] | None = None
+    """Route for what every other route of the site must know first; what its pages hand on, they all get."""
+    part: Callable[[str], int | None] | None = None
+    """The part of a video that a link names."""
+    visit: Callable[[str | None], Visit] | None = None
+    """What to bring, given the login cookie if there is one."""
+    paces: Mapping[str, Pace] = field(default_factory=dict)
+    """Domain → its default pace, where the general one would be rude."""
     key_parameter: str | None = None
     """Query parameter under which its official API takes the key."""
     robots_help: str = ""
@@ -74,4 +122,4 @@ def providers() -> Mapping[str, Provider]:
     return found
 
 
-__all__ = ["Provider", "Route", "providers"]
+__all__ = ["NO_SESSION", "Pace", "Provider", "Route", "Session", "Visit", "providers"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from research_scrapers.errors import LayoutChanged, NotStartedYet, VideoPrivate, VideoUnavailable
 from research_scrapers.models import MAIN, Answer, Ask, Comment, Cursor, Options, Page, Video, content_hash
+from research_scrapers.providers import NO_SESSION, Session
 from research_scrapers.providers.youtube.api_errors import thread_gone
 from research_scrapers.providers.youtube.endpoints import api_replies, api_threads, api_video
 from research_scrapers.providers.youtube.records import Frame
@@ -15,7 +16,7 @@ from research_scrapers.providers.youtube.times import exact
 from research_scrapers.providers.youtube.tree import decode_object, dict_at, dig, int_at, list_at, str_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from datetime import datetime
 
 _DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII)
@@ -27,11 +28,11 @@ class ApiRoute:
 
     name = "api"
 
-    def start(self, video_id: str, options: Options) -> Cursor:
+    def start(self, video_id: str, options: Options, session: Session = NO_SESSION) -> Cursor:
         """The video first: it tells whether there is one, and how many comments it claims."""
         return Cursor(MAIN, "video")
 
-    def ask(self, video_id: str, cursor: Cursor, session: Mapping[str, str], options: Options) -> Ask:
+    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
         """The request for a cursor. The key is not ours to know: it is added where the request leaves."""
         match cursor.step:
             case "video":
@@ -41,7 +42,10 @@ class ApiRoute:
             case _:
                 return api_threads(video_id, cursor.token, options.sort)
 
-    def read(self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options) -> Page:
+    def read(
+        self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options,
+        session: Session = NO_SESSION,
+    ) -> Page:  # fmt: skip
         """The page for a cursor."""
         frame = Frame.of(video_id, cursor, fetched_at)
         data = decode_object(answer.body)

@@ -22,6 +22,7 @@ from research_scrapers.errors import (
     WrongContent,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
+from research_scrapers.providers import NO_SESSION, Session
 from research_scrapers.providers.youtube.captions import TRANSLATED, TrackList, needs_token, read_tracks
 from research_scrapers.providers.youtube.choose import Choice, Wanted, choose
 from research_scrapers.providers.youtube.endpoints import PLAYER, TIMEDTEXT, player, timedtext, watch_page
@@ -35,7 +36,7 @@ from research_scrapers.providers.youtube.video import read_video
 from research_scrapers.providers.youtube.watch import read_watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from datetime import datetime
 
 _CLIENTS = {"watch": "WEB", "player_visionos": "VISIONOS", "player_android": "ANDROID"}
@@ -56,11 +57,11 @@ class TranscriptRoute:
     def __init__(self, wanted: Wanted | None = None) -> None:
         self.wanted = wanted or Wanted()
 
-    def start(self, video_id: str, options: Options) -> Cursor:
+    def start(self, video_id: str, options: Options, session: Session = NO_SESSION) -> Cursor:
         """The library is asked first (`listed_by_library`); the watch page when it cannot."""
         return Cursor(MAIN, LIBRARY)
 
-    def ask(self, video_id: str, cursor: Cursor, session: Mapping[str, str], options: Options) -> Ask:
+    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
         """The request for a cursor."""
         if cursor.step == "watch":
             return watch_page(video_id, options.language)
@@ -70,25 +71,28 @@ class TranscriptRoute:
         ask = timedtext(track.url, track.fmt, track.into, options.language)
         return replace(ask, budget="translations") if track.into else ask
 
-    def read(self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options) -> Page:
+    def read(
+        self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options,
+        session: Session = NO_SESSION,
+    ) -> Page:  # fmt: skip
         """The page for a cursor."""
         frame = Frame.of(video_id, cursor, fetched_at)
         if cursor.step == "track":
             return _read_track(answer, frame)
-        session: dict[str, str] = {}
+        learnt: dict[str, str] = {}
         if cursor.step == "watch":
             watch = read_watch(answer.body)
-            session, data = watch.facts, watch.player
+            learnt, data = watch.facts, watch.player
         else:
             data = decode_object(answer.body)
             refused = error_in(data, answer, frame.now)
             if refused is not None:
                 raise refused
         if data is None:
-            return Page(cursor, next=_onward(cursor), session=session)
+            return Page(cursor, next=_onward(cursor), session=learnt)
         if cursor.chain != MAIN:
             return _renew(data, frame)
-        return replace(self._read_list(data, frame), session=session)
+        return replace(self._read_list(data, frame), session=learnt)
 
     def probes(self) -> tuple[str, ...]:
         """A watch page, the player and a track: all that this route asks for."""

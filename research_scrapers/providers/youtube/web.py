@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page
+from research_scrapers.providers import NO_SESSION, Session
 from research_scrapers.providers.youtube.comments import read_page
 from research_scrapers.providers.youtube.endpoints import NEXT, next_by_token, next_by_video, watch_page
 from research_scrapers.providers.youtube.initial import read_initial
@@ -14,7 +15,6 @@ from research_scrapers.providers.youtube.tree import decode_object
 from research_scrapers.providers.youtube.watch import read_watch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
 
@@ -23,11 +23,11 @@ class WebRoute:
 
     name = "web"
 
-    def start(self, video_id: str, options: Options) -> Cursor:
+    def start(self, video_id: str, options: Options, session: Session = NO_SESSION) -> Cursor:
         """The watch page brings the facts, the session and mostly the way in, at one request."""
         return Cursor(MAIN, "watch")
 
-    def ask(self, video_id: str, cursor: Cursor, session: Mapping[str, str], options: Options) -> Ask:
+    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
         """The request for a cursor."""
         match cursor.step:
             case "watch":
@@ -37,7 +37,10 @@ class WebRoute:
             case _:
                 return next_by_token(cursor.token, video_id, session, options.language)
 
-    def read(self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options) -> Page:
+    def read(
+        self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options,
+        session: Session = NO_SESSION,
+    ) -> Page:  # fmt: skip
         """The page for a cursor."""
         frame = Frame.of(video_id, cursor, fetched_at)
         if cursor.step == "watch":
