@@ -30,8 +30,8 @@ def _store(conn: sqlite3.Connection, sub_job: int, records: Sequence[Danmaku]) -
     known = {
         (row["cid"], row["danmaku_id"]): row
         for row in conn.execute(
-            "SELECT id, cid, danmaku_id, weight, extras,"
-            " EXISTS (SELECT 1 FROM danmaku_sightings g WHERE g.sub_job_id = ? AND g.danmaku = danmaku.id) AS seen"  # noqa: S608
+            "SELECT id, cid, danmaku_id, weight, extras,"  # noqa: S608
+            " EXISTS (SELECT 1 FROM danmaku_sightings g WHERE g.sub_job_id = ? AND g.danmaku = danmaku.id) AS seen"
             f" FROM danmaku WHERE provider = ? AND video_id = ? AND danmaku_id IN ({marks})",
             (sub_job, records[0].provider, records[0].video_id, *(record.danmaku_id for record in records)),
         )
