@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from research_scrapers.models import Outcome, counted
+from research_scrapers.models import Kind, Outcome, counted
 
 # The site's own count includes hidden and deleted comments (recorded: 8 claimed, 4 to be had, no further page), so a
 # small gap after every page was read to its end is the site's way of counting. A large one is not believed.
@@ -49,6 +51,7 @@ def conclude(facts: Facts) -> Conclusion:
     numbers = f"the site claims {'?' if facts.claimed is None else facts.claimed}, {facts.collected} collected"
     notes = (facts.note or "").split(",")
     looped = facts.looped or "token_loop" in notes
+    logged_out = "login_needed" in notes
     partial_order = "top_order" in notes or "top_order_only" in notes
     if facts.threads_failed:
         return Conclusion(
@@ -59,6 +62,8 @@ def conclude(facts: Facts) -> Conclusion:
         )
     if facts.limited:
         return Conclusion(Outcome.PARTIAL, "limit", "stopped at the limit that was set")
+    if logged_out and (gap or facts.claimed is None):
+        return Conclusion(Outcome.PARTIAL, "login_needed", f"logged out, the site shows only a few; {numbers}")
     if facts.grounded:
         return Conclusion(Outcome.COMPLETE, "known_ground", "read down to what an earlier run holds", contiguous=True)
     if facts.cut_off and (gap > _GAP_COUNT or facts.claimed is None):
@@ -77,6 +82,33 @@ def conclude(facts: Facts) -> Conclusion:
     return Conclusion(Outcome.COMPLETE, facts.note, None, contiguous=whole)
 
 
+def conclude_danmaku(facts: Facts) -> Conclusion:
+    """The outcome of reading danmaku. What the site counts is the sum of all that were ever sent, most of which it no
+    longer shows to anyone, so a gap proves nothing.
+    """
+    if facts.threads_failed:
+        return Conclusion(
+            Outcome.PARTIAL,
+            "segments_failed",
+            f"{counted(facts.threads_failed, 'piece')} could not be read ({facts.failure}); run again to retry",
+            retriable=True,
+        )
+    if "weight_filter" in (facts.note or "").split(","):
+        return Conclusion(
+            Outcome.PARTIAL,
+            "login_needed",
+            "logged out, the site's segments hold only danmaku of weight 8 or more, and its XML a selection",
+        )
+    if not facts.collected:
+        return Conclusion(Outcome.EMPTY, "no_danmaku", "every segment was read and is empty")
+    return Conclusion(Outcome.COMPLETE, facts.note, "all that the site still shows")
+
+
+def conclude_metadata(facts: Facts) -> Conclusion:
+    """The outcome of reading a video's own facts."""
+    return Conclusion(Outcome.COMPLETE, "resolved" if facts.note else None, facts.note)
+
+
 def conclude_tracks(facts: Facts) -> Conclusion:
     """The outcome of reading caption tracks. ``claimed`` are those that the site lists, not those that were wanted."""
     if facts.threads_failed:
@@ -88,3 +120,19 @@ def conclude_tracks(facts: Facts) -> Conclusion:
         )
     taken = f"{facts.collected} of {counted(facts.claimed or 0, 'track')} that the site lists"
     return Conclusion(Outcome.COMPLETE if facts.collected else Outcome.EMPTY, facts.note, taken)
+
+
+def up_to_date(read: float | None, oldest_days: float | None, now: float) -> Conclusion | None:
+    """How a sub-job ends that need not be begun, because an earlier run read it, and not too long ago."""
+    if read is None or (oldest_days is not None and now - read > oldest_days * 86_400):
+        return None
+    when = datetime.fromtimestamp(read, UTC).date().isoformat()
+    return Conclusion(Outcome.COMPLETE, "up_to_date", f"read on {when}; -a refresh=always reads it again")
+
+
+CONCLUDE: Mapping[Kind, Callable[[Facts], Conclusion]] = {
+    Kind.COMMENTS: conclude,
+    Kind.TRANSCRIPT: conclude_tracks,
+    Kind.DANMAKU: conclude_danmaku,
+    Kind.METADATA: conclude_metadata,
+}

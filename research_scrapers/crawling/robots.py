@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from protego import Protego
 from scrapy.exceptions import IgnoreRequest
 
-from research_scrapers.crawling.retry import failure_of
 from research_scrapers.errors import RobotsRefused, RobotsUnknown, RunError
+from research_scrapers.models import Ask
 
 if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
@@ -39,20 +39,15 @@ async def preflight(spider: ResearchSpider, urls: Iterable[str], agent: str) -> 
 
 async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
     """The rules of one host; ``None`` when it has none."""
-    engine = spider.crawler.engine
-    assert engine is not None
-    request = spider.bare_request(url)
     try:
-        response = await engine.download_async(request)
-    except IgnoreRequest:
+        answer = await spider.fetch(Ask(url))
+    except (IgnoreRequest, RunError):
         raise
     except Exception as error:
-        failure = failure_of(error)
-        if isinstance(failure, RunError):
-            raise failure from error
-        raise RobotsUnknown(f"{url}: {error}. Check the network (and HTTPS_PROXY), then run again") from error
-    if response.status == _OK:
-        return Protego.parse(response.body.decode("utf-8", "replace"))
-    if _CLIENT_ERROR <= response.status < _SERVER_ERROR and response.status != _TOO_MANY:
+        cause = error.__cause__ or error
+        raise RobotsUnknown(f"{url}: {cause}. Check the network (and HTTPS_PROXY), then run again") from error
+    if answer.status == _OK:
+        return Protego.parse(answer.body.decode("utf-8", "replace"))
+    if _CLIENT_ERROR <= answer.status < _SERVER_ERROR and answer.status != _TOO_MANY:
         return None  # no robots.txt: nothing is disallowed (RFC 9309)
-    raise RobotsUnknown(f"{url} answered {response.status}. Try again later")
+    raise RobotsUnknown(f"{url} answered {answer.status}. Try again later")

@@ -251,7 +251,7 @@ CREATE TABLE danmaku_sightings (
 ALTER TABLE jobs ADD COLUMN parts TEXT NOT NULL DEFAULT '';          -- those that links name; '' = all
 ALTER TABLE sub_jobs ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;    -- 1: for its job's metadata
 DROP INDEX sub_jobs_to_claim;
-CREATE INDEX sub_jobs_to_claim ON sub_jobs (run_id, kind, status, waits, priority DESC, id);
+CREATE INDEX sub_jobs_to_claim ON sub_jobs (run_id, provider, kind, status, waits, priority DESC, id);
 """
 
 

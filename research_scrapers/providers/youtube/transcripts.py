@@ -22,7 +22,7 @@ from research_scrapers.errors import (
     WrongContent,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.youtube.captions import TRANSLATED, TrackList, needs_token, read_tracks
 from research_scrapers.providers.youtube.choose import Choice, Wanted, choose
 from research_scrapers.providers.youtube.endpoints import PLAYER, TIMEDTEXT, player, timedtext, watch_page
@@ -49,7 +49,7 @@ _WHOLE_LIST = 100
 """Fewer languages to translate into than this are a client's selection, not all that there are."""
 
 
-class TranscriptRoute:
+class TranscriptRoute(Route):
     """The route for transcripts, given what is wanted."""
 
     name = "timedtext"
