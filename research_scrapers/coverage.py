@@ -12,6 +12,8 @@ from research_scrapers.models import Kind, Outcome, counted
 # small gap after every page was read to its end is the site's way of counting. A large one is not believed.
 _GAP_COUNT = 5
 _GAP_SHARE = 0.1
+_NAMED = 20
+"""So many failed tracks are named; the checkpoints name them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class Facts:
     threads_failed: int = 0
     failure: str | None = None
     """Reason of one of the failed threads."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """The failed threads by name, each with its reason."""
     limited: bool = False
     """A limit that the person set cut something off."""
     looped: bool = False
@@ -110,16 +114,21 @@ def conclude_metadata(facts: Facts) -> Conclusion:
 
 
 def conclude_tracks(facts: Facts) -> Conclusion:
-    """The outcome of reading caption tracks. ``claimed`` are those that the site lists, not those that were wanted."""
+    """The outcome of reading caption tracks. ``claimed`` are those that the site lists, not those that were wanted;
+    ``note`` says why the others were left out.
+    """
+    listed = f"{counted(facts.collected, 'transcript')}; the site lists {counted(facts.claimed or 0, 'track')}"
+    if facts.note:
+        listed += f"; not taken: {facts.note}"
     if facts.threads_failed:
+        failed = ", ".join(f"{track}: {reason}" for track, reason in facts.failed[:_NAMED])
         return Conclusion(
             Outcome.PARTIAL,
             "tracks_failed",
-            f"{counted(facts.threads_failed, 'track')} could not be read ({facts.failure}); run again to retry",
+            f"{counted(facts.threads_failed, 'track')} could not be read ({failed}); run again to retry; {listed}",
             retriable=True,
         )
-    taken = f"{facts.collected} of {counted(facts.claimed or 0, 'track')} that the site lists"
-    return Conclusion(Outcome.COMPLETE if facts.collected else Outcome.EMPTY, facts.note, taken)
+    return Conclusion(Outcome.COMPLETE if facts.collected else Outcome.EMPTY, None, listed)
 
 
 def up_to_date(read: float | None, oldest_days: float | None, now: float) -> Conclusion | None:

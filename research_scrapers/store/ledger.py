@@ -226,6 +226,7 @@ class Ledger:
             cut_off=any(chain["chain"] == MAIN and chain["state"] == "failed" for chain in chains),
             threads_failed=len(failures),
             failure=failures[0] if failures else None,
+            failed=tuple((one["chain"], one["reason"]) for one in chains if one["state"] == "failed" and one["chain"]),
             limited=bool(row["limited"]),
             looped="loop" in reasons,
             grounded=(True, "known_ground") in endings,
