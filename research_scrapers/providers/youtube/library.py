@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from research_scrapers import errors
 from research_scrapers.errors import ResearchError, SourceError
 from research_scrapers.models import Track, Transcript
-from research_scrapers.providers.youtube.captions import ASR, MANUAL, TRANSLATED
+from research_scrapers.providers.tracks import ASR, MANUAL, TRANSLATED
 from research_scrapers.providers.youtube.lines import in_order, segment
 from research_scrapers.providers.youtube.records import build_transcript
 from research_scrapers.providers.youtube.states import playability

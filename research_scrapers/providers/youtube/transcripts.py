@@ -23,8 +23,8 @@ from research_scrapers.errors import (
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
 from research_scrapers.providers import NO_SESSION, Session
-from research_scrapers.providers.youtube.captions import TRANSLATED, TrackList, needs_token, read_tracks
-from research_scrapers.providers.youtube.choose import Choice, Wanted, choose
+from research_scrapers.providers.tracks import TRANSLATED, Choice, Wanted, choose
+from research_scrapers.providers.youtube.captions import TrackList, needs_token, read_tracks
 from research_scrapers.providers.youtube.endpoints import PLAYER, TIMEDTEXT, player, timedtext, watch_page
 from research_scrapers.providers.youtube.library import failure_of_library, library_cannot, transcript_of
 from research_scrapers.providers.youtube.records import Frame, build_transcript
