@@ -23,7 +23,7 @@ _TYPES = {
     "int32": _Field.TYPE_INT32,
     "int64": _Field.TYPE_INT64,
     "uint32": _Field.TYPE_UINT32,
-    "string": _Field.TYPE_BYTES,  # the site's text is not always whole UTF-8, and a library that checks would refuse all
+    "string": _Field.TYPE_BYTES,  # decoded by us: one damaged text must not cost the whole segment
 }
 _MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
     "Danmaku": {
