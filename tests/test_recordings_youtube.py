@@ -17,9 +17,9 @@ import pytest
 
 from research_scrapers import errors
 from research_scrapers.models import MAIN, Answer, Cursor, Options
+from research_scrapers.providers.tracks import Wanted, wanted_of
 from research_scrapers.providers.youtube.api import ApiRoute
 from research_scrapers.providers.youtube.captions import needs_token, read_tracks
-from research_scrapers.providers.youtube.choose import Wanted, wanted_of
 from research_scrapers.providers.youtube.comments import _lists, read_header
 from research_scrapers.providers.youtube.initial import _results, _ways
 from research_scrapers.providers.youtube.panel import panel_params, panel_shows, read_panel

@@ -25,8 +25,8 @@ from research_scrapers.errors import (
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
 from research_scrapers.providers import NO_SESSION, Route, Session
-from research_scrapers.providers.youtube.captions import TRANSLATED, TrackList, needs_token, read_tracks
-from research_scrapers.providers.youtube.choose import Choice, Wanted, choose, why_not
+from research_scrapers.providers.tracks import TRANSLATED, Choice, Wanted, choose, why_not
+from research_scrapers.providers.youtube.captions import TrackList, needs_token, read_tracks
 from research_scrapers.providers.youtube.endpoints import (
     GET_TRANSCRIPT,
     PLAYER,

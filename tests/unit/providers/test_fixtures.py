@@ -17,8 +17,8 @@ import pytest
 
 from research_scrapers.errors import ResearchError
 from research_scrapers.models import MAIN, Answer, Cursor, Options
+from research_scrapers.providers.tracks import wanted_of
 from research_scrapers.providers.youtube.api import ApiRoute
-from research_scrapers.providers.youtube.choose import wanted_of
 from research_scrapers.providers.youtube.panel import read_panel
 from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.states import player_state

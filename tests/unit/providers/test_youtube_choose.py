@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from research_scrapers.errors import NoTranscriptInLanguage, ResearchError, SettingInvalid
 from research_scrapers.models import Track
-from research_scrapers.providers.youtube.choose import Wanted, choose, wanted_of, why_not
-from research_scrapers.providers.youtube.languages import fit
+from research_scrapers.providers.languages import fit
+from research_scrapers.providers.tracks import Wanted, choose, wanted_of, why_not
 
 
 def tracks(spec: str) -> tuple[Track, ...]:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from research_scrapers import errors
 from research_scrapers.errors import ResearchError
 from research_scrapers.models import MAIN, Answer, Cursor, Options, Segment
+from research_scrapers.providers.tracks import wanted_of
 from research_scrapers.providers.youtube.captions import needs_token, read_tracks
-from research_scrapers.providers.youtube.choose import wanted_of
 from research_scrapers.providers.youtube.endpoints import player, timedtext
 from research_scrapers.providers.youtube.library import failure_of_library, library_cannot
 from research_scrapers.providers.youtube.panel import panel_params, read_panel

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from research_scrapers.errors import LayoutChanged, NoTranscriptInLanguage, SettingInvalid
 from research_scrapers.models import Track
-from research_scrapers.providers.youtube.captions import ASR, MANUAL
-from research_scrapers.providers.youtube.languages import ANY, fit, is_code
+from research_scrapers.providers.languages import ANY, fit, is_code
 
+MANUAL, ASR, TRANSLATED = "manual", "asr", "translated"
 KINDS = (MANUAL, ASR)
 TRACKS = ("best", "all")
 

@@ -1,0 +1,235 @@
+"""Transcripts by the player's subtitle tracks, part by part.
+
+The main chain walks the parts by ``player`` (token: part|tracks listed|chains found|why parts had none); ``player_old``
+is the same without a signature. Each chosen track is a chain of its own: ``track`` asks for its lines, ``again`` for the
+list it stood in, where its address was missing, has run out or belonged to another video.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from research_scrapers.errors import (
+    AccessRefused,
+    CursorExpired,
+    LayoutChanged,
+    LoginRequired,
+    NoTranscriptInLanguage,
+    PartialResponse,
+    SignatureRefused,
+    SourceError,
+    TranscriptsDisabled,
+    VideoUnavailable,
+    WrongVideo,
+)
+from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Track, Transcript, content_hash
+from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers.bilibili import endpoints
+from research_scrapers.providers.bilibili.captions import Listed, TrackAsk, read_body, read_list
+from research_scrapers.providers.bilibili.parts import (
+    PAGELIST,
+    Part,
+    after,
+    aid_of,
+    first_cursor,
+    missing_chains,
+    part_at,
+    read_pagelist,
+)
+from research_scrapers.providers.bilibili.refusals import payload
+from research_scrapers.providers.bilibili.times import iso
+from research_scrapers.providers.languages import fit
+from research_scrapers.providers.tracks import TRANSLATED, Wanted, choose, wanted_of
+from research_scrapers.providers.tree import int_at
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_CODES: dict[int, type[SourceError]] = {-400: VideoUnavailable, -404: VideoUnavailable, -403: AccessRefused}
+_RENEWALS = 2
+_WHY = {"u": LoginRequired, "l": NoTranscriptInLanguage, "t": TranscriptsDisabled}
+"""Why a part had no track, the most hopeful first: what a walk that found none at all ends with."""
+
+
+class SubtitlesRoute:
+    """The route for transcripts, given what is wanted."""
+
+    name = "player"
+
+    def __init__(self, wanted: Wanted | None = None) -> None:
+        self.wanted = wanted or Wanted()
+
+    @classmethod
+    def of(cls, options: Options) -> SubtitlesRoute:
+        """The route for what a person asked for."""
+        return cls(wanted_of(options.languages, options.kinds, options.translate, options.tracks))
+
+    def start(self, video_id: str, options: Options, session: Session = NO_SESSION) -> Cursor:
+        """The first wanted part."""
+        return first_cursor(session, options, "player")
+
+    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
+        """The request for a cursor."""
+        if cursor.step == PAGELIST:
+            return endpoints.pagelist(video_id)
+        if cursor.step == "track":
+            return Ask(TrackAsk.of(cursor.token).url)
+        if cursor.step == "again":
+            track = TrackAsk.of(cursor.token)
+            number, signed = str(track.part), track.route == "player"
+        else:
+            number, signed = cursor.token.partition("|")[0], cursor.step == "player"
+        cid = part_at(session, number).cid
+        return endpoints.player(aid_of(video_id), cid, video_id, session.get("ep_id", ""), signed=signed)
+
+    def read(
+        self, video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime, options: Options,
+        session: Session = NO_SESSION,
+    ) -> Page:  # fmt: skip
+        """The page for a cursor."""
+        match cursor.step:
+            case "pagelist":
+                return read_pagelist(cursor, answer, "player")
+            case "track":
+                track = TrackAsk.of(cursor.token)
+                part = part_at(session, str(track.part))
+                return _read_track(video_id, cursor, track, part, answer, iso(fetched_at))
+            case "again":
+                return _read_again(video_id, cursor, answer, session)
+            case _:
+                return self._read_list(video_id, cursor, answer, options, session)
+
+    def fallback(self, cursor: Cursor, failure: SourceError) -> Cursor | None:
+        """The unsigned player where the signature is refused for good. A block is not talked around."""
+        if cursor.step == "player" and isinstance(failure, SignatureRefused | LayoutChanged):
+            return replace(cursor, step="player_old")
+        return None
+
+    def probes(self) -> tuple[str, ...]:
+        """The player in both forms, and the hosts that hold subtitles."""
+        return (
+            endpoints.player("1", "1", "BV17x411w7KC").url,
+            endpoints.player("1", "1", "BV17x411w7KC", signed=False).url,
+            "https://aisubtitle.hdslb.com/bfs/ai_subtitle/prod/1",
+            "https://i0.hdslb.com/bfs/subtitle/1.json",
+        )
+
+    def _read_list(self, video_id: str, cursor: Cursor, answer: Answer, options: Options, session: Session) -> Page:
+        number, *counted = (cursor.token + "|0|0|").split("|")[:4]
+        part = part_at(session, number)
+        before, chains, why = int(counted[0] or 0), int(counted[1] or 0), counted[2]
+        data = payload(answer, _CODES)
+        listed = read_list(data, aid_of(video_id), part.cid)
+        on_main = cursor.chain == MAIN
+        found: list[Cursor] = []
+        failure: SourceError | None = None
+        if listed:
+            try:
+                found = [self._chain(one, part, cursor.step) for one in self._chosen(listed)]
+            except NoTranscriptInLanguage as error:
+                failure = error
+        elif session.get("logged_in") == "1" and int_at(data, "login_mid") != 0:
+            failure = TranscriptsDisabled()
+        else:
+            failure = LoginRequired("without a login the site lists no subtitles, whether there are any or not")
+        why += {LoginRequired: "u", NoTranscriptInLanguage: "l", TranscriptsDisabled: "t"}.get(type(failure), "")
+        chains, total = chains + len(found), before + len(listed)
+        onward = after(part.part, session, options) if on_main else None
+        if onward is None and not chains and failure is not None:
+            raise failure if before == 0 and len(why) == 1 else _none_at_all(why)
+        others = missing_chains(session, options) if on_main and not before else ()
+        return Page(
+            cursor,
+            next=None if onward is None else Cursor(MAIN, cursor.step, f"{onward}|{total}|{chains}|{_short(why)}"),
+            found=(*others, *found),
+            claimed=total,
+            note=None if not why or onward is not None else "parts_without_track",
+        )
+
+    def _chosen(self, listed: tuple[Listed, ...]) -> list[Listed]:
+        """What is wanted, and the site's own translations of it into the languages that were asked for."""
+        tracks = tuple(one.track for one in listed)
+        by_id = {one.track.track_id: one for one in listed}
+        taken: list[Track] = []
+        refused: NoTranscriptInLanguage | None = None
+        try:
+            taken += choose(tracks, self.wanted).taken
+        except NoTranscriptInLanguage as error:
+            refused = error
+        for code in self.wanted.translate:
+            fitting = [track for track in tracks if track.kind == TRANSLATED and fit(code, track.language) is not None]
+            taken += sorted(fitting, key=lambda track: fit(code, track.language) or 0)[:1]
+        if not taken and refused is not None:
+            raise refused
+        return [by_id[name] for name in dict.fromkeys(track.track_id for track in taken)]
+
+    def _chain(self, one: Listed, part: Part, step: str) -> Cursor:
+        track = one.track
+        ask = TrackAsk(
+            part.part, track.track_id, one.lan, track.language, track.kind, track.name, url=one.url, route=step
+        )
+        return Cursor(f"{part.part}:{one.lan}:{track.track_id}", "track" if one.url else "again", ask.token, 1)
+
+
+def _short(why: str) -> str:
+    return "".join(letter for letter in _WHY if letter in why)
+
+
+def _none_at_all(why: str) -> SourceError:
+    for letter, leaf in _WHY.items():
+        if letter in why:
+            return leaf("in none of its parts")
+    raise CursorExpired("the cursor of the list cannot be read")
+
+
+def _read_again(video_id: str, cursor: Cursor, answer: Answer, session: Session) -> Page:
+    """The same track from a fresh list: by its id, else the only one of its language and kind."""
+    old = TrackAsk.of(cursor.token)
+    part = part_at(session, str(old.part))
+    listed = read_list(payload(answer, _CODES), aid_of(video_id), part.cid)
+    found = [one for one in listed if one.track.track_id == old.track_id]
+    found = found or [one for one in listed if (one.lan, one.track.kind) == (old.lan, old.kind)]
+    if not found:
+        raise PartialResponse(f"the site lists {old.lan} no more")
+    if not found[0].url:
+        raise WrongVideo(f"the site gives {old.lan} without an address, or with another video's")
+    track = replace(old, url=found[0].url, renewed=old.renewed + 1)
+    return Page(cursor, next=replace(cursor, step="track", token=track.token))
+
+
+def _read_track(video_id: str, cursor: Cursor, track: TrackAsk, part: Part, answer: Answer, fetched_at: str) -> Page:
+    again = replace(cursor, step="again", token=replace(track, url="", renewed=track.renewed).token)
+    try:
+        if answer.status in (403, 404):
+            raise PartialResponse(f"status {answer.status}: the address has run out")
+        segments, version = read_body(answer.body, part.duration)
+    except (WrongVideo, PartialResponse) as failure:
+        if track.renewed < _RENEWALS and (isinstance(failure, WrongVideo) or answer.status != 200):
+            return Page(cursor, next=again)
+        raise
+    extras = {
+        "route": track.route,
+        "track_id": track.track_id,
+        "lan": track.lan,
+        "cid": part.cid,
+        "version": version,
+        "part_title": part.title,
+    }
+    record = Transcript(
+        provider="bilibili",
+        video_id=video_id,
+        part=part.part,
+        language=track.language,
+        kind=track.kind,
+        name=track.name,
+        segments=segments,
+        content_hash=content_hash(*(text for one in segments for text in _content(one.start, one.duration, one.text))),
+        fetched_at=fetched_at,
+        extras={name: value for name, value in extras.items() if value},
+    )
+    return Page(cursor, records=(record,))
+
+
+def _content(start: float, duration: float | None, text: str) -> tuple[str, str, str]:
+    return str(round(start * 1000)), "" if duration is None else str(round(duration * 1000)), text
