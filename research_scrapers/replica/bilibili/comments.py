@@ -276,7 +276,7 @@ def hollow_legacy() -> Json:
     return {
         "page": {"num": 0, "size": 0, "count": 0, "acount": 0}, "config": {"showtopic": 0}, "replies": None,
         "hots": None, "upper": {"mid": 0, "top": None, "vote": None}, "top": None, "notice": None, "vote": 0,
-        "blacklist": 0, "assist": 0, "mode": 0, "support_mode": None, 
+        "blacklist": 0, "assist": 0, "mode": 0, "support_mode": None,
         "folder": {"has_folded": False, "is_folded": False, "rule": ""}, "control": replies.control(filled=False),
     }  # fmt: skip
 

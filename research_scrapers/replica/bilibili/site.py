@@ -25,8 +25,10 @@ _API = "api.bilibili.com"
 _FILES = frozenset(("aisubtitle.hdslb.com", "subtitle.bilibili.com", "i0.hdslb.com", "i1.hdslb.com"))
 # What a client may add without asking for another page.
 _NOISE = frozenset(
-    """wts w_rid web_location auth_key hexsign context[ts] csrf plat seek_rpid jsonp _
-    dm_img_list dm_img_str dm_cover_img_str dm_img_inter isGaiaAvoided""".split()
+    (
+        *("wts", "w_rid", "web_location", "auth_key", "hexsign", "context[ts]", "csrf", "plat", "seek_rpid", "jsonp"),
+        *("_", "dm_img_list", "dm_img_str", "dm_cover_img_str", "dm_img_inter", "isGaiaAvoided"),
+    )
 )
 _ROBOTS = {
     _API: "User-agent: *\nDisallow: /",
