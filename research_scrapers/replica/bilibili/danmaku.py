@@ -51,7 +51,7 @@ def make_special(seed: int, part: Part, count: int, published: int) -> list[Danm
     """Danmaku of modes 8 (code) and 9 (BAS), which stand in a file of their own."""
     return [
         Danmaku(
-            _id(seed, part, (1 << 19) + at), 1000 * at, 8 + at % 2, 25, 16_777_215, mid_hash(2), f"def text t{at} {{}}",
+            _id(seed, part, (1 << 19) + at), 0, 8 + at % 2, 25, 16_777_215, mid_hash(2), f"def text t{at} {{}}",
             published + at, 11, 2, "", 0, 0, in_xml=False, in_segments=False,
         )
         for at in range(count)

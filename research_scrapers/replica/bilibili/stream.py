@@ -52,6 +52,23 @@ def element(danmaku: Danmaku, cid: int) -> bytes:
     )
 
 
+def special_element(danmaku: Danmaku) -> bytes:
+    """The few fields that files of special danmaku have."""
+    return b"".join(
+        (
+            number(1, danmaku.id),
+            number(3, danmaku.mode),
+            number(4, danmaku.size),
+            number(5, danmaku.color),
+            text(6, danmaku.sender),
+            text(7, danmaku.text),
+            number(8, danmaku.ctime),
+            number(11, danmaku.pool),
+            text(12, str(danmaku.id)),
+        )
+    )
+
+
 def _segment(elements: Iterable[Danmaku], cid: int, span: tuple[int, int] | None = None) -> bytes:
     body = b"".join(chunk(1, element(danmaku, cid)) for danmaku in elements)
     if span is None:
@@ -84,7 +101,7 @@ def special_path(part: Part) -> str:
 
 
 def special(video: BiliVideo, part: Part) -> Reply:
-    return binary(_segment(video.special(part), part.cid))
+    return binary(b"".join(chunk(1, special_element(danmaku)) for danmaku in video.special(part)))
 
 
 def overview(video: BiliVideo, part: Part, login: bool) -> Reply:
