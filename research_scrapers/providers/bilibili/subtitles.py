@@ -24,7 +24,7 @@ from research_scrapers.errors import (
     WrongVideo,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Track, Transcript, content_hash
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.captions import Listed, TrackAsk, read_body, read_list
 from research_scrapers.providers.bilibili.parts import (
@@ -52,7 +52,7 @@ _WHY = {"u": LoginRequired, "l": NoTranscriptInLanguage, "t": TranscriptsDisable
 """Why a part had no track, the most hopeful first: what a walk that found none at all ends with."""
 
 
-class SubtitlesRoute:
+class SubtitlesRoute(Route):
     """The route for transcripts, given what is wanted."""
 
     name = "player"
@@ -100,7 +100,7 @@ class SubtitlesRoute:
             case _:
                 return self._read_list(video_id, cursor, answer, options, session)
 
-    def fallback(self, cursor: Cursor, failure: SourceError) -> Cursor | None:
+    def fallback(self, cursor: Cursor, failure: Exception) -> Cursor | None:
         """The unsigned player where the signature is refused for good. A block is not talked around."""
         if cursor.step == "player" and isinstance(failure, SignatureRefused | LayoutChanged):
             return replace(cursor, step="player_old")
@@ -133,7 +133,7 @@ class SubtitlesRoute:
             failure = TranscriptsDisabled()
         else:
             failure = LoginRequired("without a login the site lists no subtitles, whether there are any or not")
-        why += {LoginRequired: "u", NoTranscriptInLanguage: "l", TranscriptsDisabled: "t"}.get(type(failure), "")
+        why += {LoginRequired: "u", NoTranscriptInLanguage: "l", TranscriptsDisabled: "t"}.get(type(failure), "") if failure else ""
         chains, total = chains + len(found), before + len(listed)
         onward = after(part.part, session, options) if on_main else None
         if onward is None and not chains and failure is not None:
