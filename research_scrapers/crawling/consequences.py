@@ -16,7 +16,7 @@ from research_scrapers.errors import (
     SourceError,
     StoreError,
 )
-from research_scrapers.models import MAIN, Ask, Cursor, Outcome
+from research_scrapers.models import MAIN, Ask, Cursor, Kind, Outcome
 from research_scrapers.store.artifacts import keep_body
 from research_scrapers.verdicts import Verdict, retriable, verdict
 
@@ -100,6 +100,8 @@ def finish(spider: ResearchSpider, walk: Walk) -> None:
             ledger.finish(lease, Conclusion(Outcome.EMPTY, failure.reason, failure.detail), sort=sort)
         elif verdict(failure) is not Verdict.STOP:
             ledger.fail(lease, failure.reason, failure.detail, retriable=retriable(failure))
+        if lease.kind is Kind.METADATA:
+            spider.dry = False  # what waited for it can be claimed now
         assert spider.crawler.stats is not None
         spider.crawler.stats.inc_value("research/ended")
     except LeaseLost as error:

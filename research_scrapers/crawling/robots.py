@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -18,20 +17,22 @@ if TYPE_CHECKING:
 _OK, _CLIENT_ERROR, _TOO_MANY, _SERVER_ERROR = 200, 400, 429, 500
 
 
-async def preflight(spider: ResearchSpider, urls: Iterable[str], agent: str) -> None:
-    """Raise `RobotsRefused` unless robots.txt lets us request every one of these URLs."""
+async def preflight(spider: ResearchSpider, agent: str) -> None:
+    """Raise `RobotsRefused` unless robots.txt lets us request all that this spider's routes need."""
+    urls = (url for route in spider.routes.values() for url in route.probes())
     rules: dict[str, Protego | None] = {}
-    refused = []
+    refused: dict[str, list[str]] = {}
     for url in urls:
         parts = urlsplit(url)
         if parts.netloc not in rules:
             rules[parts.netloc] = await _rules(spider, f"{parts.scheme}://{parts.netloc}/robots.txt")
         rule = rules[parts.netloc]
         if rule is not None and not rule.can_fetch(url, agent):
-            refused.append(f"{parts.netloc} disallows {parts.path}")
+            refused.setdefault(parts.netloc, []).append(parts.path)
     if refused:
+        told = "; ".join(f"{host} disallows {', '.join(paths)}" for host, paths in refused.items())
         raise RobotsRefused(
-            f"{'; '.join(refused)}. Nothing else was requested. Ways on: {spider.provider.robots_help}"
+            f"{told}. Nothing else was requested. Ways on: {spider.provider.robots_help}"
             "or decide for yourself to ignore robots.txt, with RESEARCH_ROBOTS=ignore in the environment or "
             "-s ROBOTSTXT_OBEY=False (the run records that decision)"
         )

@@ -79,6 +79,8 @@ class ResearchSpider(Spider):
         """What assisted steps have for Scrapy; `start` hands it over."""
         self._room = asyncio.Event()
         self._stopping = False
+        self.dry = False
+        """Nothing was left to claim when it was last tried."""
         self._blocked: dict[Kind, ResearchError] = {}
         """Kinds that the site refuses us for so long that waiting here is pointless."""
         self.left = 0
@@ -119,10 +121,9 @@ class ResearchSpider(Spider):
         heartbeat: asyncio.Task[None] | None = None
         try:
             self._open()
-            if self.config.obey_robots and self.ledger.anything_to_do():
-                probes = [probe for route in self.routes.values() for probe in route.probes()]
-                await preflight(self, probes, self.config.robots_agent)
             if self.ledger.anything_to_do():
+                if self.config.obey_robots:
+                    await preflight(self, self.config.robots_agent)
                 await self.visitor.ready(self.fetch)
             self.begun = True
             heartbeat = asyncio.create_task(keep_alive(self.ledger, self.config.lease_s / 3, self.stop))
@@ -151,30 +152,29 @@ class ResearchSpider(Spider):
     async def _feed(self) -> AsyncIterator[Request | PageItem]:
         """Claim sub-jobs while there is room, until nothing is left to claim and nothing is under way."""
         room = self.config.in_flight(self.provider) + _RESERVE
-        dry = False
         while not self._stopping:
             self._room.clear()
             while self._outbox:
                 yield self._outbox.popleft()
-            if not dry and self._in_flight < room:
+            if not self.dry and self._in_flight < room:
                 lease = self.ledger.claim(
                     self.provider_name,
                     {kind: self.routes[kind].name for kind in self.active if kind not in self._blocked},
                 )
                 if lease is None:
-                    dry = True
+                    self.dry = True
                 else:
                     for request in self._begin(Walk(lease, self.config.window)):
                         yield request
                 continue
             if self._outbox:
                 continue
-            if dry and not self._walks:
+            if self.dry and not self._walks:
                 break
             try:
                 await asyncio.wait_for(self._room.wait(), _LOOK_AGAIN_S)
             except TimeoutError:
-                dry = False  # somebody else's lease may have run out
+                self.dry = False  # somebody else's lease may have run out
         if self._blocked and not self.failure:
             raise next(iter(self._blocked.values()))
         until = self.ledger.parked_until()

@@ -1,8 +1,8 @@
 """Transcripts by the player's subtitle tracks, part by part.
 
 The main chain walks the parts by ``player`` (token: part|tracks listed|chains found|why parts had none); ``player_old``
-is the same without a signature. Each chosen track is a chain of its own: ``track`` asks for its lines, ``again`` for the
-list it stood in, where its address was missing, has run out or belonged to another video.
+is the same without a signature. Each chosen track is a chain of its own: ``track`` asks for its lines, ``again`` for
+the list it stood in, where its address was missing, has run out or belonged to another video.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ class SubtitlesRoute(Route):
             failure = TranscriptsDisabled()
         else:
             failure = LoginRequired("without a login the site lists no subtitles, whether there are any or not")
-        why += {LoginRequired: "u", NoTranscriptInLanguage: "l", TranscriptsDisabled: "t"}.get(type(failure), "") if failure else ""
+        signs = {LoginRequired: "u", NoTranscriptInLanguage: "l", TranscriptsDisabled: "t"}
+        why += signs.get(type(failure), "") if failure else ""
         chains, total = chains + len(found), before + len(listed)
         onward = after(part.part, session, options) if on_main else None
         if onward is None and not chains and failure is not None:
