@@ -51,6 +51,7 @@ SOMETIMES = ("picture", ".dynamic_id", ".emote", "sub_reply_", "top.upper.replie
 ADDED = (
     "at_name_to_mid",
     "content.members.",
+    "senior.status",
     "view_points.",
     "up_reply",
     "i18n",
