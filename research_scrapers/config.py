@@ -98,6 +98,7 @@ class Config:
     limits: Limits
     retry: RetryPolicy
     window: int
+    transcripts_boost: float
     lease_s: float
     transcript_age_days: float
 
@@ -138,6 +139,7 @@ class Config:
                 cap_s=number.real("RETRY_BACKOFF_CAP_S", 0),
             ),
             window=number.whole("COMMENTS_INFLIGHT_WINDOW", 1),
+            transcripts_boost=number.real("TRANSCRIPTS_PRIORITY_BOOST", 0),
             lease_s=number.real("LEASE_S", 1),
             transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
         )

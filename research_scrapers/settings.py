@@ -14,6 +14,8 @@ BILIBILI_SESSDATA = os.environ.get("BILIBILI_SESSDATA", "")  # the login cookie 
 BILIBILI_COOKIES = os.environ.get("BILIBILI_COOKIES", "")  # or a cookies file (cookies.txt, JSON) that holds it
 ORIGIN = os.environ.get("RESEARCH_ORIGIN", "")  # a local replica's address; empty: the real sites
 COMMENTS_INFLIGHT_WINDOW = 3  # pages of one video in flight: its main chain and its reply threads
+WORKER_POOL_SIZE = 8  # `research scrape`: sub-jobs under way at a time, over all lines
+TRANSCRIPTS_PRIORITY_BOOST = 2.0  # how much sooner a free worker turns to transcripts; 1 = no sooner
 CONCURRENT_REQUESTS_PER_ARTIFACT = 24  # of one kind (comments, transcripts …) over all sites
 DOMAIN_RATE = 5.0  # requests a second to one domain once its burst is used up; 0 = no such limit
 DOMAIN_CONCURRENCY: dict[str, int] = {}  # in flight to single domains: bilibili.com=4 (else 2: see docs)

@@ -20,9 +20,10 @@ ALLOWED = {
     "items": GROUND | {"store"},
     "crawling": GROUND | {"config", "providers", "links", "store", "items"},
     "spiders": GROUND | {"crawling", "providers"},
+    "control": GROUND | {"config", "providers", "links", "store", "crawling", "spiders"},
     "commands": GROUND | {"crawling"},
     "settings": set(),
-    "cli": GROUND | {"store", "crawling", "spiders", "replica", "links", "formats"},
+    "cli": GROUND | {"control", "store", "crawling", "spiders", "replica", "links", "formats"},
     "replica": set(),
 }
 LARGEST = 400

@@ -12,6 +12,7 @@ import click
 from research_scrapers import __version__
 from research_scrapers.cli.demo import run_demo
 from research_scrapers.cli.files import write_transcripts
+from research_scrapers.cli.scrape import scrape_command
 from research_scrapers.errors import InputError, ResearchError
 from research_scrapers.formats import WRITERS
 from research_scrapers.links import recognise
@@ -39,6 +40,9 @@ def cli() -> None:
 def demo(folder: Path, latency_ms: int) -> None:
     """Collect YouTube comments from a replica on this machine; needs no internet."""
     sys.exit(run_demo(folder, latency_ms))
+
+
+cli.add_command(scrape_command)
 
 
 @cli.command()

@@ -276,6 +276,7 @@ class Ledger:
             if lease.kind is Kind.METADATA:
                 end_dependants(conn, lease.job_id, None, "")
             self._end_job(conn, lease)
+        lease.outcome, lease.reason = conclusion.outcome, conclusion.reason
 
     def last_read(self, lease: Lease, options: Options) -> float | None:
         """When an earlier run read this to its end, asked for the same things; ``None`` if none did."""
@@ -307,6 +308,7 @@ class Ledger:
                 return
             end_dependants(conn, lease.job_id, (reason, detail, retriable), _iso(self._clock()))
         self._end_job(conn, lease)
+        lease.outcome, lease.reason = "failed", reason
 
     def park_all(self, until: float, reason: str) -> int:
         """Put every waiting sub-job of this run back until a moment."""

@@ -40,6 +40,9 @@ class Lease:
     """The open chains."""
     collected: int = 0
     pages: int = 0
+    outcome: str | None = None
+    """How it ended, once it has: ``complete``, ``empty``, ``partial`` or ``failed``; and why."""
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
