@@ -21,9 +21,12 @@ ALLOWED = {
     "crawling": GROUND | {"config", "providers", "links", "store", "items"},
     "spiders": GROUND | {"crawling", "providers"},
     "control": GROUND | {"config", "providers", "links", "store", "crawling", "spiders"},
+    "reporting": GROUND | {"store"},
+    "seeing": GROUND | {"config", "control", "crawling", "providers", "store", "reporting"},
+    "api": GROUND | {"control", "links", "settings"},
     "commands": GROUND | {"crawling"},
     "settings": set(),
-    "cli": GROUND | {"control", "store", "crawling", "spiders", "replica", "links", "formats"},
+    "cli": GROUND | {"control", "seeing", "reporting", "store", "crawling", "spiders", "replica", "links", "formats"},
     "replica": set(),
 }
 LARGEST = 400

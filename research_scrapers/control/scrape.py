@@ -14,6 +14,7 @@ from research_scrapers.config import ARGUMENTS, Config
 from research_scrapers.control.centre import Centre
 from research_scrapers.control.events import Listeners
 from research_scrapers.control.lines import SPIDERS, Line
+from research_scrapers.control.watching import Watchers
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.session import Session, open_session, take_in_links
 from research_scrapers.errors import InputError, NothingReached, ResearchError, StoreError
@@ -89,7 +90,9 @@ def work_of(lines: Sequence[Line]) -> dict[str, tuple[Kind, ...]]:
     }  # fmt: skip
 
 
-def scrape(settings: Settings, order: Order, listeners: Listeners | None = None) -> Result:
+def scrape(
+    settings: Settings, order: Order, listeners: Listeners | None = None, watchers: Watchers | None = None
+) -> Result:
     """Do the run to its end, or as far as it can go."""
     config = Config.from_settings(settings)
     lines = lines_of(order, config)
@@ -99,7 +102,7 @@ def scrape(settings: Settings, order: Order, listeners: Listeners | None = None)
             session, lines, pool=order.workers, policy=order.policy, boost=config.transcripts_boost,
             lease_s=config.lease_s, listeners=listeners,
         )  # fmt: skip
-        _crawl(settings, order, centre, Gate(config.limits))
+        _crawl(settings, order, centre, Gate(config.limits), watchers or Watchers())
         return _result(session, centre)
     finally:
         session.close()
@@ -128,14 +131,18 @@ def _open(config: Config, order: Order, lines: Sequence[Line]) -> Session:
     return session
 
 
-def _crawl(settings: Settings, order: Order, centre: Centre, gate: Gate) -> None:
+def _crawl(settings: Settings, order: Order, centre: Centre, gate: Gate, watchers: Watchers) -> None:
     process = AsyncCrawlerProcess(settings)
-    for name, line in centre.lines.items():
-        task = process.crawl(
-            process.create_crawler(SPIDERS[name]), source=centre, gate=gate, **arguments_of(name, order.arguments)
-        )
-        task.add_done_callback(lambda task, line=line: _line_over(centre, line, task))  # type: ignore[misc]
-    process.start()
+    watchers.begin(centre, gate)
+    try:
+        for name, line in centre.lines.items():
+            crawler = process.create_crawler(SPIDERS[name])
+            watchers.crawler(name, crawler)
+            task = process.crawl(crawler, source=centre, gate=gate, **arguments_of(name, order.arguments))
+            task.add_done_callback(lambda task, line=line: _line_over(centre, line, task))  # type: ignore[misc]
+        process.start()
+    finally:
+        watchers.end()
 
 
 def _line_over(centre: Centre, line: Line, task: asyncio.Task[None]) -> None:
