@@ -8,10 +8,12 @@ from pathlib import Path
 import click
 from scrapy.settings import Settings
 
+from research_scrapers.cli.seeing import seeing_options
 from research_scrapers.control.lines import POLICIES, SPIDERS
 from research_scrapers.control.scrape import Order, scrape
 from research_scrapers.errors import InputError, SettingInvalid
 from research_scrapers.links import open_links
+from research_scrapers.seeing.wanted import Wanted, watchers_for
 from research_scrapers.store.database import Store
 from research_scrapers.store.report import coverage_table, summary
 from research_scrapers.store.runs import Runs
@@ -37,11 +39,12 @@ _LISTED = 40
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--db", type=click.Path(path_type=Path), help="The database.")
 @click.option("-s", "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Any Scrapy setting.")
+@seeing_options
 def scrape_command(
     links: str | None, max_concurrency: int | None, domains: tuple[str, ...], comments_window: int | None,
     workers: int | None, only: tuple[str, ...], skip: tuple[str, ...], languages: str | None,
     max_comments: int | None, more: tuple[str, ...], policy: str, resume: str | None, dry_run: bool, db: Path | None,
-    sets: tuple[str, ...],
+    sets: tuple[str, ...], wanted: Wanted,
 ) -> None:  # fmt: skip
     """Collect everything that LINKS name, on all lines at once."""
     settings = Settings()
@@ -65,7 +68,7 @@ def scrape_command(
         {**{name: value for name, value in arguments.items() if value is not None}, **dict(map(_pair, more))},
         policy, workers or settings.getint("WORKER_POOL_SIZE"), resume,
     )  # fmt: skip
-    result = scrape(settings, order)
+    result = scrape(settings, order, watchers=watchers_for(wanted, settings))
     store = Store(Path(settings["RESEARCH_DB"]))
     click.echo(summary(store.conn, result.run) + "\n")
     click.echo(coverage_table(store.conn, result.run, _LISTED))

@@ -248,7 +248,7 @@ class ResearchSpider(Spider):
         except ResearchError as error:
             failure = error
         except Exception as error:
-            self.logger.exception("reading %s failed", response.url)
+            self.logger.exception("reading %s failed", response.url, extra={"sub_job": walk.lease.id})
             failure = LayoutChanged(f"{type(error).__name__}: {error}")
         else:
             self.gate.served(response.request.meta["research_pace"])
@@ -341,7 +341,7 @@ class ResearchSpider(Spider):
         try:
             again = consequence(self, walk, cursor, ask, request, failure, body, tried=tried)
         except LeaseLost as error:
-            self.logger.warning("%s", error)
+            self.logger.warning("%s", error, extra={"sub_job": walk.lease.id})
             walk.cut()
             walk.landed()
             self.drop(walk)

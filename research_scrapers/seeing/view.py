@@ -132,7 +132,7 @@ class Observer:
 
     def _done(self, line: Line) -> tuple[int, int]:
         """Metadata is only a means, and either line's to take: it is not counted where there is something else."""
-        kinds = [kind for kind in line.kinds if kind is not Kind.METADATA] or list(line.kinds)
+        kinds = tuple(kind for kind in line.kinds if kind is not Kind.METADATA)
         counts = [self._standing.get((line.provider, kind), (0, 0)) for kind in kinds]
         return sum(ended for ended, _ in counts), sum(total for _, total in counts)
 
