@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_TALKATIVE = ("scrapy.addons", "scrapy.middleware", "scrapy.crawler", "scrapy.core.engine")
+"""They list what every crawler is made of, four times over."""
+
 
 class Watcher:
     """Looks on. Every step may be left out."""
@@ -47,6 +50,8 @@ class Watchers:
         self._started = False
 
     def begin(self, centre: Centre, gate: Gate) -> None:
+        for name in _TALKATIVE:
+            logging.getLogger(name).setLevel(logging.WARNING)
         self._each(lambda watcher: watcher.begin(centre, gate))
 
     def crawler(self, line: str, crawler: Crawler) -> None:

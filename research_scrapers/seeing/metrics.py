@@ -12,6 +12,7 @@ from scrapy import signals
 
 from research_scrapers.control.events import Event
 from research_scrapers.control.watching import Watcher
+from research_scrapers.models import Kind
 from research_scrapers.reporting.histogram import Histogram
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Numbers:
         self.latencies: dict[str, Histogram] = defaultdict(Histogram)
         self.ended: Counter[tuple[str, str]] = Counter()
         """(outcome, reason) → sub-jobs that ended so."""
+        self.done = 0
+        """Sub-jobs that ended, but for a video's own facts."""
         crawler.signals.connect(self._out, signal=signals.request_reached_downloader)
         crawler.signals.connect(self._answered, signal=signals.response_downloaded)
         crawler.signals.connect(self._left, signal=signals.request_left_downloader)
@@ -96,4 +99,6 @@ class Metrics(Watcher):
 
     def _heard(self, event: Event) -> None:
         if event.what == "ended" and event.outcome and event.line in self.lines:
-            self.lines[event.line].ended[event.outcome, event.reason or ""] += 1
+            numbers = self.lines[event.line]
+            numbers.ended[event.outcome, event.reason or ""] += 1
+            numbers.done += event.kind != Kind.METADATA

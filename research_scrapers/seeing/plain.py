@@ -20,14 +20,14 @@ def told(view: View) -> list[str]:
         f"{view.done:,} of {view.total:,} done, {view.rate:.1f} pages/s, {view.in_flight} in flight, {view.waiting} "
         f"waiting, {view.busy} of {view.workers} workers busy, {view.stolen:,} stolen, {left}"
     )
-    return [head, *(_told(line) for line in view.lines if line.total)]
+    return [head, *(_told(line) for line in view.lines if line.done < line.total)]
 
 
 def _told(line: LineView) -> str:
-    left = "" if line.done >= line.total else f", {lasting(line.eta_s)} left"
+    left = "time left unknown" if line.eta_s is None else f"{lasting(line.eta_s)} left"
     return (
         f"  {line.name}: {line.done:,} of {line.total:,} done, {line.records:,} records, {line.rate:.1f} pages/s, "
-        f"{line.in_flight} in flight, {line.waiting} waiting, breaker {state_of(line)}{left}"
+        f"{line.in_flight} in flight, {line.waiting} waiting, breaker {state_of(line)}, {left}"
     )
 
 

@@ -78,7 +78,9 @@ class Observer:
         self._metrics = metrics
         self._clock = clock
         self._standing: dict[tuple[str, Kind], tuple[int, int]] = {}
-        self._count_at = 0.0
+        self._counted: dict[str, int] = {}
+        """How many had ended here when the ledger was last asked; what ends later is added."""
+        self._count_at = float("-inf")
         self._past: deque[tuple[float, dict[str, tuple[int, int]]]] = deque()
         self._last: View | None = None
         self._looked = float("-inf")
@@ -100,13 +102,15 @@ class Observer:
             self._past.popleft()
         lines = tuple(self._line(line, now) for line in centre.lines.values())
         left = sum(line.total - line.done for line in lines)
+        together = _eta(left, sum(self._pace(name, 1, now) for name in self._metrics.lines))
+        alone = [line.eta_s for line in lines if line.eta_s is not None]
         return View(
             run=centre.session.run.id, elapsed_s=now - centre.started, lines=lines,
             busy=sum(worker.lease is not None for worker in centre.workers), workers=len(centre.workers),
             stolen=sum(worker.stolen for worker in centre.workers), utilisation=centre.utilisation,
             in_flight=gate.in_flight, most=gate.limits.total, waiting=gate.waiting,
             rate=sum(line.rate for line in lines),
-            eta_s=_eta(left, sum(self._pace(name, 1, now) for name in self._metrics.lines)),
+            eta_s=None if together is None else max([together, *alone]),
         )  # fmt: skip
 
     def _line(self, line: Line, now: float) -> LineView:
@@ -134,7 +138,9 @@ class Observer:
         """Metadata is only a means, and either line's to take: it is not counted where there is something else."""
         kinds = tuple(kind for kind in line.kinds if kind is not Kind.METADATA)
         counts = [self._standing.get((line.provider, kind), (0, 0)) for kind in kinds]
-        return sum(ended for ended, _ in counts), sum(total for _, total in counts)
+        since = self._metrics.lines[line.name].done - self._counted.get(line.name, 0)
+        total = sum(total for _, total in counts)
+        return min(sum(ended for ended, _ in counts) + since, total), total
 
     def _pace(self, line: str, which: int, now: float) -> float:
         then, marks = self._past[0]
@@ -147,6 +153,7 @@ class Observer:
             return
         session = self._metrics.centre.session
         self._standing = standing_by_kind(session.store, session.run.id)
+        self._counted = {name: numbers.done for name, numbers in self._metrics.lines.items()}
         took = self._clock() - now
         self._count_at = now + max(took * _SPARING, _LOOK_S)
 
