@@ -22,22 +22,24 @@ if TYPE_CHECKING:
     from research_scrapers.crawling.gate import Gate
 
 _EVERY_S = 0.5
-_WIDE = 110
+_WIDE, _MIDDLE = 136, 100
+"""From so many columns on there is room for everything, or for most."""
 _COLOURS = {"closed": "green", "open": "red", "half-open": "yellow", "paused": "yellow", "stopped": "red"}
 
 
 def drawn(view: View, troubles: Troubles, width: int) -> Group:
     """The display as rich draws it."""
-    wide = width >= _WIDE
+    names = ["line", "progress", "done", "pages/s", "in flight", "waiting", "queue", "records", "workers", "breaker"]
+    left_out = set() if width >= _WIDE else {"queue", "records"} if width >= _MIDDLE else {
+        "queue", "records", "progress", "workers"}  # fmt: skip
     table = Table(box=None, padding=(0, 1), pad_edge=False, expand=False)
-    table.add_column("line", no_wrap=True)
-    table.add_column("progress", no_wrap=True)
-    for name in ("done", "pages/s", "in flight", "waiting", *(("queue", "records") if wide else ()), "workers"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("breaker", no_wrap=True)
-    table.add_column("left", justify="right", no_wrap=True)
+    shown = [name for name in [*names, "left"] if name not in left_out]
+    for name in shown:
+        to_the_left = name in ("line", "progress", "breaker")
+        table.add_column(name, justify="left" if to_the_left else "right", no_wrap=True)
     for line in view.lines:
-        table.add_row(*_cells(line, wide=wide))
+        cells = _cells(line, bar=20 if width >= _WIDE else 8)
+        table.add_row(*(cells[name] for name in shown))
     foot = (
         f"{view.busy} of {view.workers} workers busy ({view.utilisation:.0%} so far, {view.stolen:,} stolen)  "
         f"{view.in_flight} of {view.most} in flight, {view.waiting} waiting  {view.rate:.1f} pages/s"
@@ -56,15 +58,18 @@ def _left(view: View) -> str:
     return "time left unknown" if view.eta_s is None else f"{lasting(view.eta_s)} left"
 
 
-def _cells(line: LineView, *, wide: bool) -> list[Text | ProgressBar]:
-    bar = ProgressBar(total=max(line.total, 1), completed=line.done, width=20 if wide else 8)
-    numbers = [f"{line.done:,}/{line.total:,}", f"{line.rate:.1f}", f"{line.in_flight}", f"{line.waiting}"]
-    if wide:
-        numbers += [f"{line.queue:,}", f"{line.records:,}"]
-    return [
-        Text(line.name), bar, *(Text(number) for number in [*numbers, f"{line.busy}"]),
-        Text(state_of(line), _COLOURS[line.state]), Text(lasting(line.eta_s)),
-    ]  # fmt: skip
+def _cells(line: LineView, *, bar: int) -> dict[str, Text | ProgressBar]:
+    numbers = {
+        "done": f"{line.done:,}/{line.total:,}", "pages/s": f"{line.rate:.1f}", "in flight": f"{line.in_flight}",
+        "waiting": f"{line.waiting}", "queue": f"{line.queue:,}", "records": f"{line.records:,}",
+        "workers": f"{line.busy}", "left": "done" if line.done >= line.total else lasting(line.eta_s),
+    }  # fmt: skip
+    return {
+        **{name: Text(value) for name, value in numbers.items()},
+        "line": Text(line.name),
+        "progress": ProgressBar(max(line.total, 1), line.done, width=bar, complete_style="cyan"),
+        "breaker": Text(state_of(line), _COLOURS[line.state]),
+    }
 
 
 class _Above(logging.Handler):
