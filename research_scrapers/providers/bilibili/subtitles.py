@@ -1,7 +1,7 @@
 """Transcripts by the player's subtitle tracks, part by part.
 
-The main chain walks the parts by ``player`` (token: part|tracks listed|chains found|why parts had none); ``player_old``
-is the same without a signature. Each chosen track is a chain of its own: ``track`` asks for its lines, ``again`` for the
+The main chain walks the parts by ``player`` (token: part|tracks listed|chains found|why parts had none); the unsigned
+``player_old`` is its fallback. Each chosen track is a chain of its own: ``track`` asks for its lines, ``again`` for the
 list it stood in, where its address was missing, has run out or belonged to another video.
 """
 
@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from research_scrapers.errors import (
-    AccessRefused,
     CursorExpired,
     LayoutChanged,
     LoginRequired,
@@ -46,9 +45,9 @@ from research_scrapers.providers.tree import int_at
 if TYPE_CHECKING:
     from datetime import datetime
 
-_CODES: dict[int, type[SourceError]] = {-400: VideoUnavailable, -404: VideoUnavailable, -403: AccessRefused}
+_CODES: dict[int, type[SourceError]] = {-400: VideoUnavailable, -404: VideoUnavailable}
 _RENEWALS = 2
-_WHY = {"u": LoginRequired, "l": NoTranscriptInLanguage, "t": TranscriptsDisabled}
+_WHY: dict[str, type[SourceError]] = {"u": LoginRequired, "l": NoTranscriptInLanguage, "t": TranscriptsDisabled}
 """Why a part had no track, the most hopeful first: what a walk that found none at all ends with."""
 
 
@@ -133,7 +132,7 @@ class SubtitlesRoute:
             failure = TranscriptsDisabled()
         else:
             failure = LoginRequired("without a login the site lists no subtitles, whether there are any or not")
-        why += {LoginRequired: "u", NoTranscriptInLanguage: "l", TranscriptsDisabled: "t"}.get(type(failure), "")
+        why += next((letter for letter, leaf in _WHY.items() if isinstance(failure, leaf)), "")
         chains, total = chains + len(found), before + len(listed)
         onward = after(part.part, session, options) if on_main else None
         if onward is None and not chains and failure is not None:
