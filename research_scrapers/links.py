@@ -113,7 +113,8 @@ def read_line(number: int, raw: str) -> Link | BadLine | None:
         found = recognise(name)
     except LinkNotRecognised as error:
         return BadLine(number, text[:_SHOWN], error.detail)
-    return Link(found[0], found[1], number, name, priority)
+    part = providers()[found[0]].part
+    return Link(found[0], found[1], number, name, priority, part(name) if part else None)
 
 
 def recognise(text: str) -> tuple[str, str]:

@@ -52,6 +52,8 @@ class Link:
     line: int
     text: str
     priority: int = 0
+    part: int | None = None
+    """The part of the video that the link names, if it names one."""
 
 
 @dataclass(frozen=True, slots=True)

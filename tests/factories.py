@@ -64,7 +64,7 @@ class Bench:
         return Ledger(self.store, self.run, owner, lease_s=60, clock=self.clock)
 
     def claim(self, token: str = "1", step: str = "page"):
-        lease = self.ledger.claim((Kind.COMMENTS,), "web")
+        lease = self.ledger.claim("youtube", {Kind.COMMENTS: "web"})
         if lease is not None and not lease.cursors:
             self.ledger.begin(lease, Cursor("", step, token))
         return lease

@@ -12,7 +12,7 @@ GROUND = {"models", "errors", "verdicts", "coverage"}
 """What every room may use."""
 ALLOWED = {
     **dict.fromkeys(GROUND, GROUND),
-    "config": GROUND,
+    "config": GROUND | {"providers"},
     "formats": GROUND,
     "providers": GROUND,
     "links": GROUND | {"providers"},

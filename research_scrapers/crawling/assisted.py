@@ -56,15 +56,14 @@ class AssistedSpider(ResearchSpider):
             item = PageItem(await self.by_library(walk, cursor), walk.lease)
             self._outbox.append(item)
             self._room.set()
-            self._outbox.extend(await self._stored(walk, item))
+            self._outbox.extend(await self.stored(walk, item))
         except Stopping:
-            walk.halted = True
-            walk.landed()
+            self.halt(walk)
         except Exception as error:
             failure = error if isinstance(error, ResearchError) else LayoutChanged(f"{type(error).__name__}: {error}")
             link = Ask(self.provider.link(walk.lease.video_id))
             request = request_of(link, self.provider, self.line, self.kind)
-            self._outbox.extend(self._failed(walk, cursor, link, request, failure, b"", tried=True))
+            self._outbox.extend(self.failed(walk, cursor, link, request, failure, b"", tried=True))
         self._room.set()
 
     async def carry(self, walk: Walk, ask: Ask) -> Response:

@@ -11,14 +11,14 @@ import platform
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
 from research_scrapers.errors import JobdirInUse, LinksEmpty, SettingInvalid, StoreError, StoreUnwritable
 from research_scrapers.links import Links
-from research_scrapers.models import Kind, counted
+from research_scrapers.models import Kind, Options, counted
 from research_scrapers.store.database import Store
 from research_scrapers.store.ledger import Ledger
 from research_scrapers.store.runs import Run, Runs, new_run_id
@@ -73,7 +73,7 @@ def open_session(
                 new_run_id(datetime.now(UTC)), spider, config=config, jobdir=str(folder.path) if folder else None,
                 links=links.label,
             )  # fmt: skip
-        elif run.config.get("options") != config["options"]:
+        elif _whole(run.config.get("options", {})) != _whole(config["options"]):
             raise SettingInvalid(
                 f"{run.id} was begun with {_told(run.config['options'])}, not with {_told(config['options'])}. Repeat "
                 "the first command, or name another JOBDIR for a new run"
@@ -130,6 +130,11 @@ async def keep_alive(ledger: Ledger, every_s: float, give_up: Callable[[StoreErr
             ledger.heartbeat()
         except StoreError as error:
             give_up(error)
+
+
+def _whole(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with those that a run of an older version did not know yet."""
+    return {**asdict(Options()), **options}
 
 
 def _told(options: Mapping[str, Any]) -> str:

@@ -23,6 +23,16 @@ OTHER_LANGUAGE = "language_not_wanted"
 ANOTHER_PREFERRED = "another_preferred"
 NOT_TRANSLATABLE = "not_translatable"
 
+_WORDS = {
+    NO_ADDRESS: "without an address",
+    OTHER_KIND: "kind not asked for",
+    OTHER_LANGUAGE: "language not asked for",
+    ANOTHER_PREFERRED: "another is preferred",
+    NOT_TRANSLATABLE: "not translatable",
+}
+_NAMED = 20
+"""So many tracks are named to people; the video's extras list them all."""
+
 _ALIASES = {"auto": ASR, "automatic": ASR, "generated": ASR, "human": MANUAL, "every": "all", "one": "best"}
 _NAMES = {
     "arabic": "ar", "chinese": "zh", "dutch": "nl", "english": "en", "french": "fr", "german": "de", "hindi": "hi",
@@ -92,7 +102,18 @@ def choose(tracks: tuple[Track, ...], wanted: Wanted, translations: tuple[str, .
 
 def describe(tracks: tuple[Track, ...]) -> str:
     """What exists, for people: ``en (manual), en (asr)``."""
-    return ", ".join(f"{track.language} ({track.kind})" for track in tracks)[:300]
+    named = [f"{track.language} ({track.kind})" for track in tracks]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return ", ".join(named[:_NAMED]) + more
+
+
+def why_not(choice: Choice) -> str:
+    """Why the other tracks are not taken, for people: ``another is preferred: en (asr)``. Nothing if all are."""
+    by_reason: dict[str, list[Track]] = {}
+    for track, reason in choice.left_out:
+        word, _, into = reason.partition(":")
+        by_reason.setdefault(_WORDS[word] + (f" into {into}" if into else ""), []).append(track)
+    return "; ".join(f"{reason}: {describe(tuple(tracks))}" for reason, tracks in by_reason.items())
 
 
 def _rank(track: Track, wanted: Wanted, known: bool) -> tuple[int, ...] | str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from research_scrapers.coverage import Conclusion, Facts
-from research_scrapers.errors import LeaseLost
+from research_scrapers.errors import LeaseLost, NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Lease, Receipt, commit
+from research_scrapers.store.resolve import end_dependants, make_invalid
 
 LEASE_S = 120.0
 
@@ -35,11 +36,13 @@ class Ledger:
 
     # -- claim, heartbeat, release -------------------------------------------------------------------------------
 
-    def claim(self, kinds: Iterable[Kind], route: str) -> Lease | None:
-        """Take the next sub-job that is free, or whose owner let its lease run out."""
+    def claim(self, provider: str, routes: Mapping[Kind, str]) -> Lease | None:
+        """Take the next sub-job that is free, or whose owner let its lease run out: of the first of these kinds that
+        has one, to be walked by the route that is named for it.
+        """
         now = self._clock()
         with self._store.writing() as conn:
-            for kind in kinds:
+            for kind, route in routes.items():
                 for condition in (
                     "status = 'pending' AND coalesce(not_before, 0) <= ?",
                     "status = 'in_progress' AND lease_until < ?",
@@ -47,9 +50,10 @@ class Ledger:
                     row = conn.execute(
                         f"UPDATE sub_jobs SET status = 'in_progress', owner = ?, attempt = attempt + 1,"  # noqa: S608
                         f" lease_until = ?, not_before = NULL, started_at = coalesce(started_at, ?),"
-                        f" route = coalesce(route, ?) WHERE id = (SELECT id FROM sub_jobs WHERE run_id = ? AND kind = ?"
-                        f" AND {condition} ORDER BY priority DESC, id LIMIT 1) RETURNING *",
-                        (self.owner, now + self._lease_s, _iso(now), route, self.run_id, kind, now),
+                        f" route = coalesce(route, ?) WHERE id = (SELECT id FROM sub_jobs WHERE run_id = ?"
+                        f" AND provider = ? AND kind = ? AND waits = 0 AND {condition}"
+                        f" ORDER BY priority DESC, id LIMIT 1) RETURNING *",
+                        (self.owner, now + self._lease_s, _iso(now), route, self.run_id, provider, kind, now),
                     ).fetchone()
                     if row is not None:
                         conn.execute("UPDATE jobs SET status = 'in_progress' WHERE id = ?", (row["job_id"],))
@@ -76,8 +80,15 @@ class Ledger:
             video_id=row["video_id"], kind=Kind(row["kind"]), priority=row["priority"], owner=row["owner"],
             attempt=row["attempt"], route=row["route"], session=json.loads(row["session"]),
             cursors=[Cursor(*chain) for chain in chains], collected=row["top_level"] + row["replies"],
-            pages=row["pages"],
+            pages=row["pages"], facts=self._facts_of_job(conn, row) if row["kind"] != Kind.METADATA else {},
         )  # fmt: skip
+
+    def _facts_of_job(self, conn: sqlite3.Connection, row: sqlite3.Row) -> dict[str, str]:
+        metadata = conn.execute(
+            "SELECT session FROM sub_jobs WHERE job_id = ? AND kind = ?", (row["job_id"], Kind.METADATA)
+        ).fetchone()
+        parts = conn.execute("SELECT parts FROM jobs WHERE id = ?", (row["job_id"],)).fetchone()[0]
+        return (json.loads(metadata[0]) if metadata else {}) | ({"only_parts": parts} if parts else {})
 
     def begin(self, lease: Lease, cursor: Cursor) -> None:
         """Write the first cursor of a sub-job that has none yet."""
@@ -89,6 +100,13 @@ class Ledger:
                 (lease.id, cursor.chain, cursor.step, cursor.token, cursor.claimed),
             )
         lease.cursors = [cursor]
+
+    def let_go(self, lease: Lease) -> None:
+        """Give back one sub-job; where it stands is kept."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE sub_jobs SET status = 'pending', owner = NULL, lease_until = NULL WHERE id = ?", (lease.id,)
+            )
 
     def heartbeat(self) -> int:
         """Renew every lease of this owner; returns how many it holds."""
@@ -142,6 +160,15 @@ class Ledger:
             ).fetchone()
         return None if row is None else Cursor(*row)
 
+    def turn_chain(self, lease: Lease, cursor: Cursor) -> None:
+        """Let a chain go on by another way, from its beginning."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE checkpoints SET step = ?1, token = ?2, first_step = ?1, first_token = ?2, stale = 0,"
+                " walk = walk + 1 WHERE sub_job_id = ?3 AND chain = ?4",
+                (cursor.step, cursor.token, lease.id, cursor.chain),
+            )
+
     def fail_chain(self, lease: Lease, chain: str, reason: str, detail: str) -> bool:
         """Give up one reply thread for now; the rest of the sub-job goes on. A thread that has given all it claimed
         has nothing left to fail at: it is done. Returns whether it failed.
@@ -181,9 +208,14 @@ class Ledger:
             chains = self._store.conn.execute(
                 "SELECT chain, state, reason FROM checkpoints WHERE sub_job_id = ? AND reason IS NOT NULL", (lease.id,)
             ).fetchall()
-            held = self._store.conn.execute(
-                "SELECT count(*) FROM comments WHERE provider = ? AND video_id = ?", (lease.provider, lease.video_id)
-            ).fetchone()[0]
+            held = (
+                self._store.conn.execute(
+                    "SELECT count(*) FROM comments WHERE provider = ? AND video_id = ?",
+                    (lease.provider, lease.video_id),
+                ).fetchone()[0]
+                if options.refresh == "new"
+                else 0
+            )
         failures = [chain["reason"] for chain in chains if chain["state"] == "failed" and chain["chain"] != MAIN]
         endings = {(chain["chain"] == MAIN, chain["reason"]) for chain in chains if chain["state"] == "done"}
         reasons = {reason for _, reason in endings}
@@ -194,6 +226,7 @@ class Ledger:
             cut_off=any(chain["chain"] == MAIN and chain["state"] == "failed" for chain in chains),
             threads_failed=len(failures),
             failure=failures[0] if failures else None,
+            failed=tuple((one["chain"], one["reason"]) for one in chains if one["state"] == "failed" and one["chain"]),
             limited=bool(row["limited"]),
             looped="loop" in reasons,
             grounded=(True, "known_ground") in endings,
@@ -221,11 +254,13 @@ class Ledger:
                 (conclusion.outcome, conclusion.reason, conclusion.detail, conclusion.retriable,
                  conclusion.contiguous and sort == "newest", _iso(self._clock()), lease.id),
             )  # fmt: skip
+            if lease.kind is Kind.METADATA:
+                end_dependants(conn, lease.job_id, None, "")
             self._end_job(conn, lease)
 
     def last_read(self, lease: Lease, options: Options) -> float | None:
         """When an earlier run read this to its end, asked for the same things; ``None`` if none did."""
-        wanted = ("languages", "kinds", "translate", "tracks")
+        wanted = ("languages", "kinds", "translate", "tracks", "parts")
         same = " AND ".join(f"json_extract(r.config, '$.options.{name}') IS ?" for name in wanted)
         with self._store.explained():
             row = self._store.conn.execute(
@@ -244,6 +279,11 @@ class Ledger:
                 " owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
                 (reason, detail, retriable, _iso(self._clock()), lease.id),
             )
+            if lease.kind is Kind.METADATA:
+                if reason == reason_of(NotAVideo):
+                    make_invalid(conn, lease.job_id, detail or reason)
+                    return
+                end_dependants(conn, lease.job_id, (reason, detail, retriable), _iso(self._clock()))
             self._end_job(conn, lease)
 
     def park_all(self, until: float, reason: str) -> int:
@@ -281,7 +321,8 @@ def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3
     nothing to another. Its comments are kept, and are not stored twice.
     """
     conn.execute("DELETE FROM checkpoints WHERE sub_job_id = ?", (row["id"],))
-    conn.execute("DELETE FROM sightings WHERE sub_job_id = ?", (row["id"],))
+    for table in ("sightings", "transcript_sightings", "danmaku_sightings"):
+        conn.execute(f"DELETE FROM {table} WHERE sub_job_id = ?", (row["id"],))  # noqa: S608
     again: sqlite3.Row = conn.execute(
         "UPDATE sub_jobs SET route = ?, session = '{}', pages = 0, top_level = 0, replies = 0, threads_found = 0,"
         " threads_done = 0, threads_failed = 0, claimed = NULL, note = NULL, limited = 0 WHERE id = ? RETURNING *",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,13 +14,14 @@ from typing import Any
 
 from research_scrapers.models import BadLine, Kind, Link, Status
 from research_scrapers.store.database import Store
+from research_scrapers.store.resolve import add_sub_jobs
 
 logger = logging.getLogger(__name__)
 
 _BATCH = 1000
 _INSERT_JOB = (
-    "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, reason)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, reason, parts)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -123,13 +125,9 @@ class Runs:
                 new = conn.executemany(
                     _INSERT_JOB, [_job(run_id, line, Status.PENDING, None) for line in mine]
                 ).rowcount
-                for kind in kinds:
-                    conn.execute(
-                        "INSERT INTO sub_jobs (job_id, run_id, provider, video_id, kind, priority, status)"
-                        " SELECT id, run_id, provider, video_id, ?, priority, status FROM jobs"
-                        " WHERE id > ? AND run_id = ?",
-                        (kind, last, run_id),
-                    )
+                add_sub_jobs(conn, "id > ? AND run_id = ?", (last, run_id), kinds)
+                if len(mine) > new:
+                    _widen_parts(conn, run_id, mine)
                 why = f"not a {provider} link: {spider} does not work on it"
                 foreign = conn.executemany(
                     _INSERT_JOB, [_job(run_id, line, Status.CANCELLED, why) for line in others]
@@ -176,6 +174,12 @@ class Runs:
                 " WHERE run_id = ? AND retriable = 1 AND status IN ('success', 'failed')",
                 (run_id,),
             ).rowcount
+            without = "SELECT job_id FROM sub_jobs WHERE run_id = ?1 AND kind = 'metadata' AND status <> 'success'"
+            conn.execute(
+                "UPDATE sub_jobs SET waits = 1 WHERE run_id = ?1 AND status = 'pending' AND kind <> 'metadata'"  # noqa: S608
+                f" AND job_id IN ({without})",
+                (run_id,),
+            )
             if reopened:
                 conn.execute(
                     "UPDATE jobs SET status = 'pending', reason = NULL, detail = NULL WHERE run_id = ? AND id IN"
@@ -230,7 +234,19 @@ class Runs:
 
 
 def _job(run_id: str, line: Link, status: Status, reason: str | None) -> tuple[Any, ...]:
-    return run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason
+    parts = "" if line.part is None else str(line.part)
+    return run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason, parts
+
+
+def _widen_parts(conn: sqlite3.Connection, run_id: str, lines: Iterable[Link]) -> None:
+    """Two links to parts of one video are one job for both parts; a link without a part means all of them."""
+    for line in lines:
+        conn.execute(
+            "UPDATE jobs SET parts = CASE WHEN ?1 IS NULL THEN '' ELSE parts || ',' || ?1 END"
+            " WHERE run_id = ?2 AND provider = ?3 AND video_id = ?4 AND parts <> ''"
+            " AND (?1 IS NULL OR instr(',' || parts || ',', ',' || ?1 || ',') = 0)",
+            (line.part, run_id, line.provider, line.video_id),
+        )
 
 
 def _now() -> str:

@@ -218,6 +218,42 @@ CREATE TABLE transcript_sightings (
 ) WITHOUT ROWID;
 """
 
+_DANMAKU = """
+CREATE TABLE danmaku (
+    id           INTEGER PRIMARY KEY,
+    provider     TEXT NOT NULL,
+    video_id     TEXT NOT NULL,
+    part         INTEGER NOT NULL,
+    cid          TEXT NOT NULL,           -- the site's id of the part
+    danmaku_id   TEXT NOT NULL,
+    progress_ms  INTEGER NOT NULL,        -- when it flies over the video
+    text         TEXT NOT NULL,
+    mode         INTEGER NOT NULL,
+    color        INTEGER NOT NULL,
+    font_size    INTEGER NOT NULL,
+    pool         INTEGER NOT NULL,
+    weight       INTEGER,
+    sent_at      TEXT,
+    author_hash  TEXT,
+    content_hash TEXT NOT NULL,
+    fetched_at   TEXT NOT NULL,
+    extras       TEXT NOT NULL DEFAULT '{}',
+    UNIQUE (provider, video_id, danmaku_id, cid)
+);
+
+-- Which sub-job saw which danmaku.
+CREATE TABLE danmaku_sightings (
+    sub_job_id INTEGER NOT NULL REFERENCES sub_jobs (id),
+    danmaku    INTEGER NOT NULL REFERENCES danmaku (id),
+    PRIMARY KEY (sub_job_id, danmaku)
+) WITHOUT ROWID;
+
+ALTER TABLE jobs ADD COLUMN parts TEXT NOT NULL DEFAULT '';          -- those that links name; '' = all
+ALTER TABLE sub_jobs ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;    -- 1: for its job's metadata
+DROP INDEX sub_jobs_to_claim;
+CREATE INDEX sub_jobs_to_claim ON sub_jobs (run_id, provider, kind, status, waits, priority DESC, id);
+"""
+
 
 def _run_script(db: Database, script: str) -> None:
     # Statement by statement: executescript would commit the migration's own transaction first.
@@ -246,6 +282,12 @@ def m0002_records(db: Database) -> None:
 def m0003_transcripts(db: Database) -> None:
     """Transcripts with their versions and segments."""
     _run_script(db, _TRANSCRIPTS)
+
+
+@migrations()
+def m0004_danmaku(db: Database) -> None:
+    """Danmaku, the parts of a video, and sub-jobs that wait for their job's metadata."""
+    _run_script(db, _DANMAKU)
 
 
 def known_migrations() -> set[str]:

@@ -21,7 +21,7 @@ from research_scrapers.errors import (
     SourceError,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Comment, Cursor, Options, Page
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.parts import aid_of
 from research_scrapers.providers.bilibili.records import Frame, id_at, read_reply, replies_in
@@ -100,7 +100,7 @@ class Harvest:
             self.threads[root.comment_id] = Cursor(root.comment_id, "replies", "1", root.reply_count)
 
 
-class CommentsRoute:
+class CommentsRoute(Route):
     """The route for comments."""
 
     name = "wbi"
@@ -137,7 +137,7 @@ class CommentsRoute:
             return _read_legacy(answer, frame, place)
         return _read_main(answer, frame, place)
 
-    def fallback(self, cursor: Cursor, failure: SourceError) -> Cursor | None:
+    def fallback(self, cursor: Cursor, failure: Exception) -> Cursor | None:
         """Where the main chain may turn when its endpoint is of no use. A block is not talked around: that waits."""
         if cursor.chain != MAIN or not isinstance(failure, SignatureRefused | LayoutChanged):
             return None

@@ -19,7 +19,7 @@ from research_scrapers.errors import (
     SilentRefusal,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.danmaku_pb import SEGMENT_MS, DanmakuView, read_segment, read_view
 from research_scrapers.providers.bilibili.danmaku_records import Strip, of_message, of_pool
@@ -51,7 +51,7 @@ _MOST = 5000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
-class DanmakuRoute:
+class DanmakuRoute(Route):
     """The route for danmaku, given which days of history are wanted."""
 
     name = "danmaku"

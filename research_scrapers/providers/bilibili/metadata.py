@@ -25,7 +25,7 @@ from research_scrapers.errors import (
     WrongVideo,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.bilibili import endpoints, links
 from research_scrapers.providers.bilibili.parts import Part, packed, read_parts
 from research_scrapers.providers.bilibili.refusals import payload
@@ -57,7 +57,7 @@ _HOPS = 3
 """So many short links may lead to one another."""
 
 
-class MetadataRoute:
+class MetadataRoute(Route):
     """The route for a video's own facts."""
 
     name = "view"

@@ -23,7 +23,7 @@ from research_scrapers.errors import (
     WrongVideo,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Track, Transcript, content_hash
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.captions import Listed, TrackAsk, read_body, read_list
 from research_scrapers.providers.bilibili.parts import (
@@ -51,7 +51,7 @@ _WHY: dict[str, type[SourceError]] = {"u": LoginRequired, "l": NoTranscriptInLan
 """Why a part had no track, the most hopeful first: what a walk that found none at all ends with."""
 
 
-class SubtitlesRoute:
+class SubtitlesRoute(Route):
     """The route for transcripts, given what is wanted."""
 
     name = "player"
@@ -99,7 +99,7 @@ class SubtitlesRoute:
             case _:
                 return self._read_list(video_id, cursor, answer, options, session)
 
-    def fallback(self, cursor: Cursor, failure: SourceError) -> Cursor | None:
+    def fallback(self, cursor: Cursor, failure: Exception) -> Cursor | None:
         """The unsigned player where the signature is refused for good. A block is not talked around."""
         if cursor.step == "player" and isinstance(failure, SignatureRefused | LayoutChanged):
             return replace(cursor, step="player_old")
