@@ -270,7 +270,7 @@ def test_pagelist(entry):
     assert [int(part.cid) for part in parts] == ast.literal_eval(re.search(r"cids (\[.*\])", entry["truth"])[1])
     answer = _answer("/x/player/pagelist", _body(entry))
     page = read_pagelist(Cursor("9:missing", "pagelist", "4"), answer, "player")
-    assert page.next == Cursor("9:missing", "player", "4")
+    assert page.next == Cursor("9:missing", "player:4", "4")
     with pytest.raises(errors.PartMissing):
         read_pagelist(Cursor(MAIN, "pagelist", "5"), answer, "player")
 
