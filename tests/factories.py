@@ -57,7 +57,7 @@ class Bench:
         lines: list[Link | BadLine] = [
             Link("youtube", video, n, video) for n, video in enumerate(videos or (VIDEO,), 1)
         ]
-        self.runs.take_in(run, lines, provider="youtube", kinds=(Kind.COMMENTS,), spider="yt_comments")
+        self.runs.take_in(run, lines, {"youtube": (Kind.COMMENTS,)}, "yt_comments")
         self.ledger = self.ledger_of(owner)
 
     def ledger_of(self, owner: str) -> Ledger:

@@ -101,7 +101,7 @@ def finish(spider: ResearchSpider, walk: Walk) -> None:
         elif verdict(failure) is not Verdict.STOP:
             ledger.fail(lease, failure.reason, failure.detail, retriable=retriable(failure))
         if lease.kind is Kind.METADATA:
-            spider.dry = False  # what waited for it can be claimed now
+            spider.source.look_again()  # what waited for it can be claimed now
         assert spider.crawler.stats is not None
         spider.crawler.stats.inc_value("research/ended")
     except LeaseLost as error:

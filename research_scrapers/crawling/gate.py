@@ -185,6 +185,10 @@ class Gate:
     def waiting(self) -> int:
         return len(self._waiting)
 
+    def waiting_for(self, artifact: str) -> int:
+        """How many requests of one kind wait."""
+        return sum(ticket.artifact == artifact for ticket in self._waiting)
+
     def paused_for(self, domain: str, line: str) -> float:
         """Seconds until anything may go to this domain on this line."""
         return max(self._paused.get(domain, 0.0) - self.clock(), self.breaker(line).wait(), 0.0)

@@ -20,16 +20,15 @@ from research_scrapers.coverage import CONCLUDE, Conclusion, up_to_date
 from research_scrapers.crawling.consequences import consequence, finish
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.politeness import Stopping
-from research_scrapers.crawling.progress import close_run
 from research_scrapers.crawling.requests import request_of
 from research_scrapers.crawling.retry import Retrier, answer_of, failure_of
 from research_scrapers.crawling.robots import preflight
-from research_scrapers.crawling.session import Session, keep_alive, open_session, take_in_links
+from research_scrapers.crawling.session import Session
+from research_scrapers.crawling.source import Alone, Source
 from research_scrapers.crawling.visit import Visitor
 from research_scrapers.crawling.walk import Walk
-from research_scrapers.errors import LayoutChanged, LeaseLost, QuotaExhausted, ResearchError, SourceError, StoreError
+from research_scrapers.errors import LayoutChanged, LeaseLost, ResearchError, SourceError, StoreError
 from research_scrapers.items import PageItem
-from research_scrapers.links import open_links
 from research_scrapers.models import Answer, Ask, Cursor, Kind, Options, Page
 from research_scrapers.providers import Provider, Route, providers
 
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from research_scrapers.store.ledger import Ledger
     from research_scrapers.store.pages import Lease
 
-_RESERVE = 8
-"""Requests kept waiting at the gate, so that a free place is taken at once."""
 _LOOK_AGAIN_S = 10.0
 _PRIORITY = {Kind.METADATA: 300, Kind.TRANSCRIPT: 200, Kind.DANMAKU: 100, Kind.COMMENTS: 0}
 """Transcripts are short and their links expire, so they go before comments."""
@@ -61,7 +58,9 @@ class ResearchSpider(Spider):
     ledger: Ledger
     retrier: Retrier
 
-    def __init__(self, links: str | None = None, gate: Gate | None = None, **arguments: Any) -> None:
+    def __init__(
+        self, links: str | None = None, gate: Gate | None = None, source: Source | None = None, **arguments: Any
+    ) -> None:
         super().__init__()
         self.arguments = arguments
         self.provider: Provider = providers()[self.provider_name]
@@ -71,17 +70,16 @@ class ResearchSpider(Spider):
         self.line = f"{self.provider_name}:{self.kind}"
         self.failure: ResearchError | None = None
         """Why the run stopped before its work was done."""
-        self._links = links
+        self.source: Source = source or Alone(links)
         self._given_gate = gate
         self.visitor = Visitor(None)
         self._walks: dict[int, Walk] = {}
         self._outbox: deque[PageItem | Request] = deque()
         """What assisted steps have for Scrapy; `start` hands it over."""
-        self._room = asyncio.Event()
+        self.news = asyncio.Event()
+        """Something changed that the feeding should look at."""
         self._stopping = False
-        self.dry = False
-        """Nothing was left to claim when it was last tried."""
-        self._blocked: dict[Kind, ResearchError] = {}
+        self.blocked: dict[Kind, ResearchError] = {}
         """Kinds that the site refuses us for so long that waiting here is pointless."""
         self.left = 0
         """Sub-jobs that were not ended when the run was closed."""
@@ -118,15 +116,15 @@ class ResearchSpider(Spider):
     # -- feeding -------------------------------------------------------------------------------------------------
 
     async def start(self) -> AsyncIterator[Request | PageItem]:
-        heartbeat: asyncio.Task[None] | None = None
         try:
-            self._open()
-            if self.ledger.anything_to_do():
+            self.session = self.source.open(self)
+            self.ledger = self.session.ledger
+            if self.ledger.anything_to_do(self.provider_name, self.active):
                 if self.config.obey_robots:
                     await preflight(self, self.config.robots_agent)
                 await self.visitor.ready(self.fetch)
+            await self.source.ready(self)
             self.begun = True
-            heartbeat = asyncio.create_task(keep_alive(self.ledger, self.config.lease_s / 3, self.stop))
             async for request in self._feed():
                 yield request
         except ResearchError as error:
@@ -134,53 +132,37 @@ class ResearchSpider(Spider):
         finally:
             # Also on Ctrl-C, which cancels start(): whoever waits at the gate must not hold up the shutdown.
             self._stopping = True
-            if heartbeat is not None:
-                heartbeat.cancel()
+            self.source.leave(self)
             if self.failure is not None or self._walks:
                 self.gate.close(self.line)
 
-    def _open(self) -> None:
-        links = open_links(self._links)
-        names = ", ".join(self.routes[kind].name for kind in self.active if kind is not Kind.METADATA)
-        self.session = open_session(
-            self.config.db, self.name, links, self.config.snapshot(self.options, names),
-            jobdir=self.config.jobdir, lease_s=self.config.lease_s,
-        )  # fmt: skip
-        self.ledger = self.session.ledger
-        take_in_links(self.session, links, self.provider_name, self.active, self.name)
-
     async def _feed(self) -> AsyncIterator[Request | PageItem]:
-        """Claim sub-jobs while there is room, until nothing is left to claim and nothing is under way."""
-        room = self.config.in_flight(self.provider) + _RESERVE
+        """Begin sub-jobs as they come, and hand on what those under way want, until nothing is left."""
         while not self._stopping:
-            self._room.clear()
+            self.news.clear()
             while self._outbox:
                 yield self._outbox.popleft()
-            if not self.dry and self._in_flight < room:
-                lease = self.ledger.claim(
-                    self.provider_name,
-                    {kind: self.routes[kind].name for kind in self.active if kind not in self._blocked},
-                )
-                if lease is None:
-                    self.dry = True
-                else:
-                    for request in self._begin(Walk(lease, self.config.window)):
-                        yield request
-                continue
-            if self._outbox:
-                continue
-            if self.dry and not self._walks:
-                break
-            try:
-                await asyncio.wait_for(self._room.wait(), _LOOK_AGAIN_S)
-            except TimeoutError:
-                self.dry = False  # somebody else's lease may have run out
-        if self._blocked and not self.failure:
-            raise next(iter(self._blocked.values()))
-        until = self.ledger.parked_until()
-        if until is not None and not self.failure:
-            moment = datetime.fromtimestamp(until, UTC).isoformat(timespec="minutes")
-            raise QuotaExhausted(f"what is left waits until {moment}; run the same command then", until=moment)
+            lease = self.source.next(self)
+            if lease is not None:
+                for request in self._begin(Walk(lease, self._window)):
+                    yield request
+            elif not self._outbox:
+                if self.source.over(self):
+                    break
+                try:
+                    await asyncio.wait_for(self.news.wait(), _LOOK_AGAIN_S)
+                except TimeoutError:
+                    self.source.look_again()  # somebody else's lease may have run out
+
+    def claim(self) -> Lease | None:
+        """Take the next sub-job of ours from the ledger."""
+        wanted = {kind: self.routes[kind].name for kind in self.active if kind not in self.blocked}
+        return self.ledger.claim(self.provider_name, wanted)
+
+    def _window(self) -> int:
+        """How many pages of one sub-job may be in flight: one less for comments while transcripts wait at the gate."""
+        pressed = self.kind is Kind.COMMENTS and self.gate.waiting_for(Kind.TRANSCRIPT) > 0
+        return max(self.config.window - pressed, 1)
 
     def _begin(self, walk: Walk) -> Iterator[Request]:
         lease = walk.lease
@@ -188,16 +170,14 @@ class ResearchSpider(Spider):
             known = self.known(lease)
             if known is not None:
                 self.ledger.finish(lease, known, sort=self.options.sort)
+                self.source.ended(self, lease)
                 return
             route = self.routes[lease.kind]
             start = route.start(lease.video_id, self.options, self._session_of(walk))
             self.ledger.begin(lease, start)
             walk.add([start])
         self._walks[lease.id] = walk
-        if walk.done:  # its last page was stored, but not its end
-            finish(self, walk)
-            return
-        yield from self._requests(walk)
+        yield from self.go_on(walk)  # which ends it if its last page was stored, but not its end
 
     def known(self, lease: Lease) -> Conclusion | None:
         """How a sub-job ends that need not be begun, because an earlier run read it and it is new enough."""
@@ -215,7 +195,13 @@ class ResearchSpider(Spider):
         return ChainMap(walk.lease.session, walk.lease.facts, dict(self.visitor.facts))
 
     @property
-    def _in_flight(self) -> int:
+    def busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self._walks)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests under way."""
         return sum(walk.in_flight for walk in self._walks.values())
 
     # -- requests ------------------------------------------------------------------------------------------------
@@ -317,34 +303,35 @@ class ResearchSpider(Spider):
         walk.halted = True
         walk.landed()
         self._give_back(walk)
-        self._room.set()
+        self.news.set()
 
     def _give_back(self, walk: Walk) -> None:
         """Of a kind that is blocked while others go on, what was begun is free again for a later session."""
-        if walk.lease.kind in self._blocked and not walk.in_flight:
+        if walk.lease.kind in self.blocked and not walk.in_flight:
             self.drop(walk)
             self.ledger.let_go(walk.lease)
 
     def is_blocked(self, kind: Kind) -> bool:
         """Whether nothing more of this kind is sent, because the run stops or the site refuses it."""
-        return self.failure is not None or kind in self._blocked
+        return self.failure is not None or kind in self.blocked
 
     def drop(self, walk: Walk) -> None:
         """This walk is over, for us."""
         if self._walks.get(walk.lease.id) is walk:
             del self._walks[walk.lease.id]
-        self._room.set()
+            self.source.ended(self, walk.lease)
+        self.news.set()
 
     def go_on(self, walk: Walk) -> Iterator[Request]:
         """What to ask for next; a walk with nothing left to ask for ends."""
         if walk.done:
-            self.drop(walk)
             finish(self, walk)
-        elif walk.halted and walk.lease.kind in self._blocked:
+            self.drop(walk)
+        elif walk.halted and walk.lease.kind in self.blocked:
             self._give_back(walk)
         else:
             yield from self._requests(walk)
-        self._room.set()
+        self.news.set()
 
     def failed(
         self, walk: Walk, cursor: Cursor, ask: Ask, request: Request, failure: ResearchError, body: bytes, *,
@@ -372,11 +359,11 @@ class ResearchSpider(Spider):
 
     def block(self, kind: Kind, error: ResearchError) -> None:
         """The site refuses one kind for good: the others go on, and what is left of this one is kept."""
-        if len(self._blocked) + 1 >= len(self.active) or kind is Kind.METADATA:
+        if len(self.blocked) + 1 >= len(self.active) or kind is Kind.METADATA:
             self.stop(error)
-        elif kind not in self._blocked:
+        elif kind not in self.blocked:
             self.logger.error("%s of %s: %s. The rest goes on", kind, self.provider_name, error)
-            self._blocked[kind] = error
+            self.blocked[kind] = error
             self.gate.close(self.line_of(kind))
 
     def stop(self, error: ResearchError) -> None:
@@ -386,7 +373,8 @@ class ResearchSpider(Spider):
         self.failure = error
         self._stopping = True
         self.gate.close(self.line)
-        self._room.set()
+        self.source.stopped(self, error)
+        self.news.set()
         assert self.crawler.engine is not None
         asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason=error.reason))
 
@@ -396,5 +384,4 @@ class ResearchSpider(Spider):
         return self.left > 0 or (self.begun and not self.closed_well)
 
     def _close(self) -> None:
-        if hasattr(self, "session"):
-            close_run(self, self.session)
+        self.source.close(self)

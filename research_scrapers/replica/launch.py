@@ -84,7 +84,8 @@ class ReplicaProcess:
 
     def truth(self, video: str, texts: bool = True) -> dict[str, Any]:
         """state, expected, claimed, parents {id: parent or None}, texts {id: text}, unobtainable,
-        captions, tracks [{track_id, language, kind, name, segments}], default_track
+        captions, tracks [{track_id, language, kind, name, segments}], default_track;
+        of a Bilibili video what `BiliWorld.truth` says
         """
         found: dict[str, Any] = self._call(f"truth?video={video}&texts={int(texts)}")[video]
         return found

@@ -20,6 +20,8 @@ from research_scrapers.store.pages import Lease, Receipt, commit
 from research_scrapers.store.resolve import end_dependants, make_invalid
 
 LEASE_S = 120.0
+_FREE = ("status = 'pending' AND coalesce(not_before, 0) <= ?", "status = 'in_progress' AND lease_until < ?")
+"""What can be claimed: what waits, and what a dead owner held."""
 
 
 class Ledger:
@@ -43,33 +45,50 @@ class Ledger:
         now = self._clock()
         with self._store.writing() as conn:
             for kind, route in routes.items():
-                for condition in (
-                    "status = 'pending' AND coalesce(not_before, 0) <= ?",
-                    "status = 'in_progress' AND lease_until < ?",
-                ):
-                    row = conn.execute(
-                        f"UPDATE sub_jobs SET status = 'in_progress', owner = ?, attempt = attempt + 1,"  # noqa: S608
-                        f" lease_until = ?, not_before = NULL, started_at = coalesce(started_at, ?),"
-                        f" route = coalesce(route, ?) WHERE id = (SELECT id FROM sub_jobs WHERE run_id = ?"
-                        f" AND provider = ? AND kind = ? AND waits = 0 AND {condition}"
-                        f" ORDER BY priority DESC, id LIMIT 1) RETURNING *",
-                        (self.owner, now + self._lease_s, _iso(now), route, self.run_id, provider, kind, now),
-                    ).fetchone()
-                    if row is not None:
+                for condition in _FREE:
+                    while (row := self._take(conn, provider, kind, route, condition, now)) is not None:
                         conn.execute("UPDATE jobs SET status = 'in_progress' WHERE id = ?", (row["job_id"],))
-                        return self._lease(conn, row if row["route"] == route else _rerouted(conn, row, route))
+                        lease = self._lease(conn, row if row["route"] == route else _rerouted(conn, row, route))
+                        if row["deadline"] >= now:
+                            return lease
+                        self._fail(conn, lease, "deadline_passed", "its turn came after its deadline", retriable=False)
         return None
 
-    def anything_to_do(self) -> bool:
-        """Whether a sub-job waits, or is held by someone."""
+    def _take(
+        self, conn: sqlite3.Connection, provider: str, kind: Kind, route: str, condition: str, now: float
+    ) -> sqlite3.Row | None:
+        row: sqlite3.Row | None = conn.execute(
+            f"UPDATE sub_jobs SET status = 'in_progress', owner = ?, attempt = attempt + 1,"  # noqa: S608
+            f" lease_until = ?, not_before = NULL, started_at = coalesce(started_at, ?),"
+            f" route = coalesce(route, ?) WHERE id = (SELECT id FROM sub_jobs WHERE run_id = ?"
+            f" AND provider = ? AND kind = ? AND waits = 0 AND {condition}"
+            f" ORDER BY priority DESC, deadline, shuffle, id LIMIT 1) RETURNING *",
+            (self.owner, now + self._lease_s, _iso(now), route, self.run_id, provider, kind, now),
+        ).fetchone()
+        return row
+
+    def anything_to_do(self, provider: str, kinds: Iterable[Kind]) -> bool:
+        """Whether a sub-job of these kinds waits, or is held by someone."""
         now = self._clock()
         with self._store.explained():
-            found = self._store.conn.execute(
-                "SELECT 1 FROM sub_jobs WHERE run_id = ? AND (status = 'in_progress'"
-                " OR status = 'pending' AND coalesce(not_before, 0) <= ?) LIMIT 1",
-                (self.run_id, now),
-            ).fetchone()
-        return found is not None
+            return any(
+                self._store.conn.execute(
+                    "SELECT 1 FROM sub_jobs WHERE run_id = ? AND provider = ? AND kind = ? AND (status = 'in_progress'"
+                    " OR status = 'pending' AND coalesce(not_before, 0) <= ?) LIMIT 1",
+                    (self.run_id, provider, kind, now),
+                ).fetchone()
+                for kind in kinds
+            )
+
+    def backlog(self) -> dict[tuple[str, Kind], tuple[int, int]]:
+        """How many sub-jobs of each provider and kind wait: those that can be claimed, and all."""
+        with self._store.explained():
+            rows = self._store.conn.execute(
+                "SELECT provider, kind, sum(waits = 0), count(*) FROM sub_jobs WHERE run_id = ? AND status = 'pending'"
+                " GROUP BY provider, kind",
+                (self.run_id,),
+            ).fetchall()
+        return {(row[0], Kind(row[1])): (row[2], row[3]) for row in rows}
 
     def _lease(self, conn: sqlite3.Connection, row: sqlite3.Row) -> Lease:
         chains = conn.execute(
@@ -274,17 +293,20 @@ class Ledger:
     def fail(self, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
         """End a sub-job badly, with its reason; what it stored and where it stood is kept."""
         with self._fenced(lease) as conn:
-            conn.execute(
-                "UPDATE sub_jobs SET status = 'failed', outcome = NULL, reason = ?, detail = ?, retriable = ?,"
-                " owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
-                (reason, detail, retriable, _iso(self._clock()), lease.id),
-            )
-            if lease.kind is Kind.METADATA:
-                if reason == reason_of(NotAVideo):
-                    make_invalid(conn, lease.job_id, detail or reason)
-                    return
-                end_dependants(conn, lease.job_id, (reason, detail, retriable), _iso(self._clock()))
-            self._end_job(conn, lease)
+            self._fail(conn, lease, reason, detail, retriable=retriable)
+
+    def _fail(self, conn: sqlite3.Connection, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
+        conn.execute(
+            "UPDATE sub_jobs SET status = 'failed', outcome = NULL, reason = ?, detail = ?, retriable = ?,"
+            " owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
+            (reason, detail, retriable, _iso(self._clock()), lease.id),
+        )
+        if lease.kind is Kind.METADATA:
+            if reason == reason_of(NotAVideo):
+                make_invalid(conn, lease.job_id, detail or reason)
+                return
+            end_dependants(conn, lease.job_id, (reason, detail, retriable), _iso(self._clock()))
+        self._end_job(conn, lease)
 
     def park_all(self, until: float, reason: str) -> int:
         """Put every waiting sub-job of this run back until a moment."""

@@ -10,13 +10,18 @@ from research_scrapers.models import Kind
 _NAMED = 5
 
 
-def add_sub_jobs(conn: sqlite3.Connection, job: str, values: tuple[object, ...], kinds: Sequence[Kind]) -> None:
+def add_sub_jobs(
+    conn: sqlite3.Connection, job: str, values: tuple[object, ...], kinds: Sequence[Kind], *, shuffled: bool = False
+) -> None:
     """A sub-job of each kind for the jobs that the condition names. Where there is metadata, the others wait for it."""
     waits = Kind.METADATA in kinds
+    by_chance = "random() & 0xFFFFFF" if shuffled else "0"
     for kind in kinds:
         conn.execute(
-            "INSERT INTO sub_jobs (job_id, run_id, provider, video_id, kind, priority, status, waits)"  # noqa: S608
-            f" SELECT id, run_id, provider, video_id, ?, priority, status, ? FROM jobs WHERE {job}",
+            "INSERT INTO sub_jobs"  # noqa: S608
+            " (job_id, run_id, provider, video_id, kind, priority, status, waits, deadline, shuffle)"
+            f" SELECT id, run_id, provider, video_id, ?, priority, status, ?, deadline, {by_chance} FROM jobs"
+            f" WHERE {job}",
             (kind, int(waits and kind is not Kind.METADATA), *values),
         )
 
@@ -25,15 +30,16 @@ def resolve(conn: sqlite3.Connection, job_id: int, videos: Sequence[str]) -> str
     """Make jobs of the videos that a short link, an episode or a season is, unless the run has them already. The job
     itself keeps only what told it. Returns what to note of it.
     """
-    kinds = [Kind(row[0]) for row in conn.execute("SELECT kind FROM sub_jobs WHERE job_id = ?", (job_id,))]
+    rows = conn.execute("SELECT kind, shuffle FROM sub_jobs WHERE job_id = ?", (job_id,)).fetchall()
+    kinds, shuffled = [Kind(row[0]) for row in rows], any(row[1] for row in rows)
     for video_id in videos:
         added = conn.execute(
-            "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, parts)"
-            " SELECT run_id, provider, ?, link, line, priority, 'pending', parts FROM jobs WHERE id = ?",
+            "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, parts, deadline)"
+            " SELECT run_id, provider, ?, link, line, priority, 'pending', parts, deadline FROM jobs WHERE id = ?",
             (video_id, job_id),
         )
         if added.rowcount:
-            add_sub_jobs(conn, "id = ?", (added.lastrowid,), kinds)
+            add_sub_jobs(conn, "id = ?", (added.lastrowid,), kinds, shuffled=shuffled)
     conn.execute("DELETE FROM sub_jobs WHERE job_id = ? AND kind <> ?", (job_id, Kind.METADATA))
     more = f" and {len(videos) - _NAMED} more" if len(videos) > _NAMED else ""
     return f"is {', '.join(videos[:_NAMED])}{more}"

@@ -6,7 +6,7 @@ import json
 import logging
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -19,9 +19,10 @@ from research_scrapers.store.resolve import add_sub_jobs
 logger = logging.getLogger(__name__)
 
 _BATCH = 1000
+_NEVER = 9e15
 _INSERT_JOB = (
-    "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, reason, parts)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, reason, parts, deadline)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -100,18 +101,18 @@ class Runs:
             conn.execute("UPDATE runs SET config = ? WHERE id = ?", (json.dumps(config, sort_keys=True), run_id))
 
     def take_in(
-        self, run_id: str, lines: Iterable[Link | BadLine], *, provider: str, kinds: Iterable[Kind], spider: str
-    ) -> Intake:
-        """Make jobs of the lines, a thousand at a time. A line that is known already changes nothing, so that it
-        can be done again after a crash or with a longer file.
+        self, run_id: str, lines: Iterable[Link | BadLine], work: Mapping[str, Sequence[Kind]], who: str, *,
+        shuffled: bool = False,
+    ) -> Intake:  # fmt: skip
+        """Make jobs of the lines, a thousand at a time: for each provider, the kinds of work that are wanted of it. A
+        line that is known already changes nothing, so that it can be done again after a crash or with a longer file.
         """
-        kinds = tuple(kinds)
         added = repeated = invalid = elsewhere = taken = 0
         lines = iter(lines)
         while batch := list(islice(lines, _BATCH)):
             links = [line for line in batch if isinstance(line, Link)]
-            mine = [line for line in links if line.provider == provider]
-            others = [line for line in links if line.provider != provider]
+            mine = [line for line in links if line.provider in work]
+            others = [line for line in links if line.provider not in work]
             with self._store.writing() as conn:
                 bad = [
                     (run_id, line.text, line.line, Status.INVALID, line.reason)
@@ -125,10 +126,12 @@ class Runs:
                 new = conn.executemany(
                     _INSERT_JOB, [_job(run_id, line, Status.PENDING, None) for line in mine]
                 ).rowcount
-                add_sub_jobs(conn, "id > ? AND run_id = ?", (last, run_id), kinds)
+                for provider, kinds in work.items():
+                    these = (last, run_id, provider)
+                    add_sub_jobs(conn, "id > ? AND run_id = ? AND provider = ?", these, kinds, shuffled=shuffled)
                 if len(mine) > new:
                     _widen_parts(conn, run_id, mine)
-                why = f"not a {provider} link: {spider} does not work on it"
+                why = f"not a {' or '.join(work)} link: {who} does not work on it"
                 foreign = conn.executemany(
                     _INSERT_JOB, [_job(run_id, line, Status.CANCELLED, why) for line in others]
                 ).rowcount
@@ -145,6 +148,22 @@ class Runs:
         """Remember that every line of these links has its job."""
         with self._store.writing() as conn:
             conn.execute("UPDATE runs SET links_digest = ? WHERE id = ?", (digest, run_id))
+
+    def cancel_asked(self, run_id: str) -> bool:
+        """Whether somebody asked this run to stop."""
+        with self._store.explained():
+            row = self._store.conn.execute("SELECT cancel FROM runs WHERE id = ?", (run_id,)).fetchone()
+        return bool(row and row[0])
+
+    def ask_cancel(self, run_id: str) -> None:
+        """Ask whoever works on this run to stop."""
+        with self._store.writing() as conn:
+            conn.execute("UPDATE runs SET cancel = 1 WHERE id = ?", (run_id,))
+
+    def tell(self, run_id: str, live: Mapping[str, Any]) -> None:
+        """Leave word of how a running process stands, for whoever looks from outside."""
+        with self._store.writing() as conn:
+            conn.execute("UPDATE runs SET live = ? WHERE id = ?", (json.dumps(live), run_id))
 
     def reopen(self, run_id: str) -> int:
         """Make ready what an earlier session of this run could not finish for a passing reason: failed sub-jobs,
@@ -186,7 +205,9 @@ class Runs:
                     " (SELECT job_id FROM sub_jobs WHERE run_id = ? AND status = 'pending')",
                     (run_id, run_id),
                 )
-            conn.execute("UPDATE runs SET status = ?, reason = NULL WHERE id = ?", (Status.IN_PROGRESS, run_id))
+            conn.execute(
+                "UPDATE runs SET status = ?, reason = NULL, cancel = 0 WHERE id = ?", (Status.IN_PROGRESS, run_id)
+            )
         return reopened
 
     def close(self, run_id: str, reason: str | None) -> int:
@@ -235,7 +256,8 @@ class Runs:
 
 def _job(run_id: str, line: Link, status: Status, reason: str | None) -> tuple[Any, ...]:
     parts = "" if line.part is None else str(line.part)
-    return run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason, parts
+    deadline = _NEVER if line.deadline is None else line.deadline
+    return run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason, parts, deadline
 
 
 def _widen_parts(conn: sqlite3.Connection, run_id: str, lines: Iterable[Link]) -> None:

@@ -187,9 +187,9 @@ class CommentLists:
         slots = video.slots(hot)
         shown = [root for root in slots[(number - 1) * size : number * size] if root is not None]
         hots = None if query.get("nohot") == "1" else best(video)
-        written = [replies.write(video, root, login) for root in shown]
+        written = [_listed(video, root, login) for root in shown]
         none: list[Json] | None = None if video.traits.null_replies else []
-        top = replies.write(video, video.pinned, login) if video.pinned else None
+        top = _listed(video, video.pinned, login) if video.pinned else None
         return answer(
             {
                 "page": {"num": number, "size": size, "count": video.claimed_roots(), "acount": video.claimed()},
@@ -198,7 +198,7 @@ class CommentLists:
                     "read_only": False, "show_del_log": False,
                 },
                 "replies": written or none,
-                "hots": [replies.write(video, root, login) for root in hots] if hots else None,
+                "hots": [_listed(video, root, login) for root in hots] if hots else None,
                 "upper": {"mid": video.owner, "top": top, "vote": None},
                 "top": None,
                 "notice": None,
@@ -236,6 +236,11 @@ class CommentLists:
                 "control": replies.control(),
             }
         )
+
+
+def _listed(video: BiliVideo, root: Comment, login: bool) -> Json:
+    """A comment of the old list has two words more."""
+    return {**replies.write(video, root, login), "floor": 0, "show_follow": False}
 
 
 def visible(video: BiliVideo) -> list[Comment]:

@@ -134,7 +134,7 @@ def content(text: str, raw: bytes, answered: int = 0, root: bool = True) -> Json
     out: Json = {"message": text, "members": []}
     named = {name_of(mid): mid for mid in (answered, 10_000 + raw[28]) if mid and f"@{name_of(mid)}" in text}
     if named:
-        out["members"] = [member(mid) for mid in named.values()]
+        out["members"] = [_mentioned(mid) for mid in named.values()]
         out["at_name_to_mid"] = named
         out["at_name_to_mid_str"] = {name: str(mid) for name, mid in named.items()}
     emotes = [emote for emote in _EMOTES if emote in text]
@@ -148,6 +148,12 @@ def content(text: str, raw: bytes, answered: int = 0, root: bool = True) -> Json
         ]
         out["picture_scale"] = 1
     return out
+
+
+def _mentioned(mid: int) -> Json:
+    """A member as `content.members` has it: without adornments."""
+    extra = ("avatar_item", "contract_desc", "fans_detail", "is_contractor", "nft_interaction", "tribee")
+    return {k: v for k, v in member(mid).items() if k not in extra and not k.startswith("user_sailing")}
 
 
 def _emote(text: str) -> Json:

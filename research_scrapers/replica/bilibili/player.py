@@ -146,7 +146,9 @@ def answer_data(video: BiliVideo, part: Part, login: bool, tracks: list[Json]) -
         "guide_attention": [],
         "jump_card": [],
         "operation_card": [],
-        "online_switch": {"realtime_dm": "1", "subtitle_submit_switch": "1"},
+        "online_switch": {
+            "enable_gray_dash_playback": "500", "new_broadcast": "1", "realtime_dm": "1", "subtitle_submit_switch": "1",
+        },
         "fawkes": {"config_version": 39052, "ff_version": 21289},
         "show_switch": {"long_progress": False},
         "bgm_info": None,
@@ -154,11 +156,17 @@ def answer_data(video: BiliVideo, part: Part, login: bool, tracks: list[Json]) -
         "is_upower_exclusive": False,
         "is_upower_play": False,
         "is_ugc_pay_preview": False,
-        "elec_high_level": {"privilege_type": 0, "title": "", "sub_title": "", "show_button": False, "new": False},
+        "elec_high_level": {
+            "privilege_type": 0, "title": "", "sub_title": "", "show_button": False, "button_text": "", "jump_url": "",
+            "intro": "", "new": False, "question_text": "", "qa_title": "",
+        },
         "disable_show_up_info": False,
         "is_upower_exclusive_with_qa": False,
         "arc_aigc": None,
         "self_visible": None,
+        "script_pace_exp": "0",
+        "asr_language": "",
+        "ocr_language": "",
     }  # fmt: skip
     if video.traits.interactive:
         out["interaction"] = {"graph_version": 100_000 + video.number}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import people
 from .model import Comment, Json
+from .numbers import scatter
 
 if TYPE_CHECKING:
     from .video import BiliVideo
@@ -26,6 +27,8 @@ def write(video: BiliVideo, comment: Comment, login: bool, *, preview: bool = Tr
     if brief:
         member["user_sailing"] = None
         del member["user_sailing_v2"]
+    content = people.content(video.text(comment), comment.raw, answered, root)
+    post = scatter("post", video.seed, comment.rpid, 1_000_000_000_000_000_000, 58) if "pictures" in content else 0
     return {
         "rpid": comment.rpid,
         "oid": video.aid,
@@ -44,7 +47,7 @@ def write(video: BiliVideo, comment: Comment, login: bool, *, preview: bool = Tr
         "like": comment.likes,
         "action": 0,
         "member": member,
-        "content": people.content(video.text(comment), comment.raw, answered, root),
+        "content": content,
         "replies": _preview(video, comment, login) if preview else None,
         "assist": 0,
         "up_action": {"like": _liked(comment), "reply": _answered_by_up(video, comment)},
@@ -55,7 +58,8 @@ def write(video: BiliVideo, comment: Comment, login: bool, *, preview: bool = Tr
             "is_folded": not root and comment.raw[19] < 6,
             "rule": "",
         },
-        "dynamic_id_str": "0",
+        **({"dynamic_id": post} if post else {}),
+        "dynamic_id_str": str(post),
         "note_cvid_str": "0",
         "track_info": "",
     }

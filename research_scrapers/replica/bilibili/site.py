@@ -174,7 +174,7 @@ class Bilibili:
     def _pages(self, hit: Hit) -> Reply:
         video = self.world.named(hit.query)
         closed = view.blocked(video, self.login(hit))
-        return closed or answer(view.pages(video) if video else [])
+        return closed or answer(view.page_list(video) if video else [])
 
     def _playurl(self, hit: Hit) -> Reply:
         found = self.world.part(hit.query.get("cid", ""))

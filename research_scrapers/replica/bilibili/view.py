@@ -30,6 +30,11 @@ def _picture(video: BiliVideo, kind: str) -> str:
     return f"http://i1.hdslb.com/bfs/{kind}/{digest(kind, video.aid, size=20).hex()}.jpg"
 
 
+def page_list(video: BiliVideo) -> list[Json]:
+    """`x/player/pagelist`: the same pages, a little shorter."""
+    return [{k: v for k, v in page.items() if k not in ("ctime", "first_frame")} for page in pages(video)]
+
+
 def pages(video: BiliVideo) -> list[Json]:
     return [_page(video, part) for part in video.parts]
 

@@ -97,6 +97,12 @@ class BiliWorld:
     # -- truth -----------------------------------------------------------------------------
 
     def truth(self, bvid: str, texts: bool = True) -> Json:
+        """What a perfect collector gets, all ids as text.
+
+        `comments`: id to the id it answers (None: a root), with login, without it, and without it by the old list.
+        `parts`, each with `danmaku` (ids by source, and the union with and without login) and `subtitles`
+        (language, kind "human", "ai" or "translated", segments [from, to, text]).
+        """
         video = self.videos[bvid]
         seen = {"ok": (True, True), "login_only": (True, False)}.get(video.state, (False, False))
         said: dict[str, str] = {}
