@@ -96,7 +96,7 @@ class PartsWalk:
 
     def nothing(self) -> SourceError:
         """Why no part at all had a track, the most hopeful reason first."""
-        return _WHY[self.why[0]]("in none of its parts")
+        return _WHY[self.why[0]](_NOT_SHOWN if self.why[0] == "u" else "in none of its parts")
 
 
 class SubtitlesRoute(Route):
