@@ -249,7 +249,7 @@ class Ledger:
             limited=bool(row["limited"]),
             looped="loop" in reasons,
             grounded=(True, "known_ground") in endings,
-            note=row["note"] or ("top_order" if options.sort == "top" else None),
+            note=row["note"] or ("top_order" if options.sort == "top" and lease.kind is Kind.COMMENTS else None),
         )
 
     def finish(self, lease: Lease, conclusion: Conclusion, *, sort: str) -> None:
