@@ -294,7 +294,8 @@ class ResearchSpider(Spider):
         if isinstance(cause, Stopping):
             self.halt(walk)
             return
-        error = failure_of(cause) or LayoutChanged(f"{type(cause).__name__}: {cause}")
+        known = cause if isinstance(cause, ResearchError) else failure_of(cause)
+        error = known or LayoutChanged(f"{type(cause).__name__}: {cause}")
         for again in self.failed(walk, cursor, ask, request, error, b"", tried=True):
             yield again
 
