@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from research_scrapers.store.ledger import Ledger
     from research_scrapers.store.pages import Lease
 
-_RESERVE = 8
-"""Requests kept waiting at the gate, so that a free place is taken at once."""
 _LOOK_AGAIN_S = 10.0
 _PRIORITY = {Kind.METADATA: 300, Kind.TRANSCRIPT: 200, Kind.DANMAKU: 100, Kind.COMMENTS: 0}
 """Transcripts are short and their links expire, so they go before comments."""
@@ -62,6 +60,8 @@ class ResearchSpider(Spider):
     kind: ClassVar[Kind]
     assisted_steps: ClassVar[frozenset[str]] = frozenset()
     """Steps that `assist` takes, with a library's help, instead of a request and the route."""
+    reserve: ClassVar[int] = 8
+    """Requests kept waiting at the gate, so that a free place is taken at once."""
 
     session: Session
     ledger: Ledger
@@ -138,7 +138,7 @@ class ResearchSpider(Spider):
 
     async def _feed(self) -> AsyncIterator[Request | PageItem]:
         """Claim sub-jobs while there is room, until nothing is left to claim and nothing is under way."""
-        room = self.config.in_flight + _RESERVE
+        room = self.config.in_flight + self.reserve
         dry = False
         while not self._stopping:
             self._room.clear()

@@ -34,7 +34,7 @@ class YtTranscriptsSpider(AssistedSpider):
         assert self.provider.transcripts is not None
         route = self.provider.transcripts(self.options)
         assert isinstance(route, TranscriptRoute)
-        self.library = TranscriptLibrary(route, self.config.in_flight + 4)
+        self.library = TranscriptLibrary(route, self.config.in_flight + self.reserve)
         return route
 
     async def by_library(self, walk: Walk, cursor: Cursor) -> Page:
