@@ -87,6 +87,8 @@ EXTENSIONS = {
     "scrapy.extensions.throttle.AutoThrottle": None,
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,  # nothing but the ledger is remembered
+    "scrapy.extensions.telnet.TelnetConsole": None,  # switched off above; this spares its import too
+    "scrapy.extensions.remote_control.RemoteControl": None,  # likewise
     "research_scrapers.crawling.politeness.SteadyThrottle": 0,
     "research_scrapers.crawling.progress.Progress": 100,
 }
