@@ -25,6 +25,10 @@ ROOT = Path(__file__).parents[1]
 _OURS = ("RESEARCH_DB", "RESEARCH_ORIGIN", "RESEARCH_ROBOTS", "YOUTUBE_API_KEY")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in _OURS:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.forks import Forks
 
+pytestmark = pytest.mark.long
+
 KILLS = 50
 VIDEOS = 20
 CAP = 16

@@ -188,7 +188,8 @@ async def test_passing_faults_lose_nothing(replica, workplace, fault):
     yt.faults(fault)
     work = workplace(yt.origin)
     work.links(*yt.videos)
-    crawler = await work.crawl_here(settings={"DOWNLOAD_TIMEOUT": 1, "ROBOTSTXT_OBEY": False})
+    patience = 3 if fault["action"] == "hang" else 30  # a slow machine must not look like another fault
+    crawler = await work.crawl_here(settings={"DOWNLOAD_TIMEOUT": patience, "ROBOTSTXT_OBEY": False})
     assert crawler.spider.failure is None
     for video in yt.videos:
         assert set(work.ids(video)) == set(yt.truth(video)["parents"])
@@ -199,16 +200,16 @@ async def test_passing_faults_lose_nothing(replica, workplace, fault):
 @ensureDeferred
 async def test_nothing_is_sent_before_the_time_that_the_site_named(replica, workplace):
     yt = replica("--videos", "6", "--comments", "60-90", "--latency-ms", "30")
-    yt.faults({"action": "status", "status": 429, "retry_after": 3, "skip": 25, "count": 1})
+    yt.faults({"action": "status", "status": 429, "retry_after": 4, "skip": 25, "count": 1})
     work = workplace(yt.origin)
     work.links(*yt.videos)
     await work.crawl_here()
     log = [(moment, status) for moment, _, _, _, status in yt.counters(log=True)["log"]]
     refused = next(moment for moment, status in log if status == 429)
     later = [moment - refused for moment, _ in log if moment > refused]
-    on_the_way = 0.6  # what was sent before the answer could be read
-    assert [moment for moment in later if on_the_way < moment < 3] == []
-    assert min(moment for moment in later if moment > on_the_way) < 6
+    on_the_way = 1.5  # what was sent before the answer could be read
+    assert [moment for moment in later if on_the_way < moment < 4] == []
+    assert min(moment for moment in later if moment > on_the_way) < 30
     assert set(work.ids()) == {c for video in yt.videos for c in yt.truth(video)["parents"]}
 
 
