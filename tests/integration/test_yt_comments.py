@@ -215,7 +215,7 @@ async def test_nothing_is_sent_before_the_time_that_the_site_named(replica, work
 
 @ensureDeferred
 async def test_caps_hold_on_the_other_side_too(replica, workplace):
-    yt = replica("--videos", "12", "--comments", "100-200", "--latency-ms", "60")
+    yt = replica("--videos", "12", "--comments", "15-25", "--latency-ms", "60")
     work = workplace(yt.origin)
     work.links(*yt.videos)
     await work.crawl_here(settings={"CONCURRENT_REQUESTS_PER_DOMAIN": 5})
@@ -226,7 +226,7 @@ async def test_caps_hold_on_the_other_side_too(replica, workplace):
 
 @ensureDeferred
 async def test_the_window_is_per_video(replica, workplace):
-    yt = replica("--latency-ms", "40", spec=[{"comments": 120, "reply_share": 0.9}])
+    yt = replica("--latency-ms", "40", spec=[{"comments": 50, "reply_share": 0.9}])
     work = workplace(yt.origin)
     work.links(*yt.videos)
     await work.crawl_here(settings={"COMMENTS_INFLIGHT_WINDOW": 2})
@@ -250,7 +250,7 @@ async def test_a_block_that_stays_stops_the_run_and_keeps_everything(replica, wo
 
 @ensureDeferred
 async def test_robots_are_asked_once_before_the_work_begins(replica, workplace):
-    yt = replica("--videos", "3", "--robots", "real")
+    yt = replica("--videos", "3", "--comments", "5-9", "--robots", "real")
     work = workplace(yt.origin)
     work.links(*yt.videos)
     crawler = await work.crawl_here()
