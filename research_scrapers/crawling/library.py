@@ -1,7 +1,7 @@
 """A blocking library's requests, carried by Scrapy: caps, bucket, retries, breaker, proxies and statistics apply.
 
 The library runs in a thread. Its `requests` session has one adapter, which hands every request to the engine on the
-reactor's loop, waits for the answer, and keeps the last answer of each path for whoever wants to read it too. The
+reactor's loop, waits for the answer, and keeps the last whole answer of each path for whoever wants to read it too. The
 library may be given less of a body than came, as long as it decides the same: what it computes holds up the reactor.
 """
 
@@ -56,8 +56,10 @@ class EngineAdapter(BaseAdapter):
         headers = {name: str(value) for name, value in request.headers.items() if name.lower() not in _OURS}
         ask = Ask(request.url, request.method or "GET", headers, body.encode() if isinstance(body, str) else body)
         answer = asyncio.run_coroutine_threadsafe(self._download(ask), self._loop).result()
-        self.answers[urlsplit(request.url).path] = answer
-        return _as_requests(request, answer, self._shorten(answer.body))
+        told = self._shorten(answer.body)
+        if told is answer.body:  # a page of which a line was of use is not kept
+            self.answers[urlsplit(request.url).path] = answer
+        return _as_requests(request, answer, told)
 
     def close(self) -> None:
         """Nothing is held open."""
