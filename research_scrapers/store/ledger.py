@@ -38,7 +38,7 @@ class Ledger:
     def claim(self, kinds: Iterable[Kind], route: str) -> Lease | None:
         """Take the next sub-job that is free, or whose owner let its lease run out."""
         now = self._clock()
-        with self._store.writing() as conn:
+        with self._store.writing(durable=False) as conn:
             for kind in kinds:
                 for condition in (
                     "status = 'pending' AND coalesce(not_before, 0) <= ?",
@@ -92,7 +92,7 @@ class Ledger:
 
     def heartbeat(self) -> int:
         """Renew every lease of this owner; returns how many it holds."""
-        with self._store.writing() as conn:
+        with self._store.writing(durable=False) as conn:
             return conn.execute(
                 "UPDATE sub_jobs SET lease_until = ? WHERE owner = ? AND status = 'in_progress'",
                 (self._clock() + self._lease_s, self.owner),
@@ -122,7 +122,7 @@ class Ledger:
 
     def commit_page(self, lease: Lease, page: Page, options: Options, *, quota: int = 0) -> Receipt:
         """Store a page: records, the chain's next cursor, the chains it found, counters. All of it or nothing."""
-        with self._fenced(lease) as conn:
+        with self._fenced(lease, durable=bool(page.records)) as conn:
             receipt = commit(conn, lease, page, options, quota)
         lease.session.update(page.session)
         lease.collected += receipt.added
@@ -273,8 +273,9 @@ class Ledger:
             (lease.job_id, lease.job_id),
         )
 
-    def _fenced(self, lease: Lease) -> _Fence:
-        return _Fence(self._store, lease, self._clock() + self._lease_s)
+    def _fenced(self, lease: Lease, *, durable: bool = False) -> _Fence:
+        """Only records are worth waiting for the disk: where a walk stands and how it ended is found out again."""
+        return _Fence(self._store, lease, self._clock() + self._lease_s, durable=durable)
 
 
 def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3.Row:
@@ -294,8 +295,8 @@ def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3
 class _Fence:
     """A transaction that begins by proving that the lease is still ours, and renews it."""
 
-    def __init__(self, store: Store, lease: Lease, until: float) -> None:
-        self._transaction = store.writing()
+    def __init__(self, store: Store, lease: Lease, until: float, *, durable: bool) -> None:
+        self._transaction = store.writing(durable=durable)
         self._lease = lease
         self._until = until
 
