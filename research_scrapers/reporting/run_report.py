@@ -96,7 +96,7 @@ def run_report(conn: sqlite3.Connection, run_id: str) -> RunReport:
 
 
 class _Clock:
-    """Counts the seconds of work: each interval once, though every line has a row of it."""
+    """Counts the seconds of work: each once, though every line has a row of it and processes may work side by side."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -104,8 +104,8 @@ class _Clock:
 
     def second(self, sample: Sample) -> float:
         if sample.at != self._at:
+            self.seconds += min(sample.seconds, sample.at - self._at)
             self._at = sample.at
-            self.seconds += sample.seconds
         return self.seconds
 
 

@@ -56,6 +56,12 @@ def test_numbers_add_up_over_lines_and_sessions(store):
     assert [moment.requests for moment in together] == [8] * 5 + [4] * 5
 
 
+def test_two_processes_at_once_do_not_make_an_hour_longer(store):
+    write_samples(store, samples(10))
+    write_samples(store, samples(10, start=1001.0))
+    assert run_report(store.conn, "run_a").seconds == 21.0
+
+
 def test_a_long_run_is_a_small_picture_that_lost_nothing(store):
     write_samples(store, samples(3000))
     (line,) = run_report(store.conn, "run_a").lines
