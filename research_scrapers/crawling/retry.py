@@ -29,6 +29,7 @@ from research_scrapers.errors import (
     ConnectionLost,
     PartialResponse,
     RateLimited,
+    RunError,
     SourceError,
     Timeout,
     Transient,
@@ -63,8 +64,12 @@ def answer_of(response: Response) -> Answer:
     return Answer(response.url, response.status, response.body, headers)
 
 
-def failure_of(exception: BaseException) -> SourceError | CertificateRefused | None:
-    """The leaf that a transport failure stands for, if it is one."""
+def failure_of(exception: BaseException) -> SourceError | RunError | None:
+    """The leaf that a transport failure stands for, if it is one. What has stopped the run already stands for itself:
+    learning the visit anew may end so, before a request is sent.
+    """
+    if isinstance(exception, RunError):
+        return exception
     if "certificate" in str(exception):
         return CertificateRefused(
             "the connection is not safe, so nothing was sent. If a proxy of yours opens TLS, name its certificate with "

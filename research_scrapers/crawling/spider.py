@@ -112,8 +112,8 @@ class ResearchSpider(Spider):
         return self.provider.route(kind, self.options, self.config.api_key)
 
     def line_of(self, kind: Kind) -> str:
-        """Under which name a kind's breaker is kept: what is refused of one kind does not stop another."""
-        return self.line if kind is self.kind else f"{self.line}:{kind}"
+        """Under which name a kind's breaker is kept: what is refused of one kind does not stop another, nor the visit."""
+        return self.line if len(self.kinds) == 1 else f"{self.line}:{kind}"
 
     # -- feeding -------------------------------------------------------------------------------------------------
 
@@ -372,7 +372,7 @@ class ResearchSpider(Spider):
 
     def block(self, kind: Kind, error: ResearchError) -> None:
         """The site refuses one kind for good: the others go on, and what is left of this one is kept."""
-        if len(self._blocked) + 1 >= len(self.active) or kind is Kind.METADATA:
+        if not set(self.active) - {*self._blocked, kind, Kind.METADATA} or kind is Kind.METADATA:
             self.stop(error)
         elif kind not in self._blocked:
             self.logger.error("%s of %s: %s. The rest goes on", kind, self.provider_name, error)

@@ -117,16 +117,18 @@ def invalid_lines(conn: sqlite3.Connection, run_id: str) -> Iterator[str]:
 def runs_table(conn: sqlite3.Connection) -> str:
     """Every run, newest first."""
     rows = conn.execute(
-        "SELECT r.id, r.spider, r.status, r.reason, r.links, r.jobdir, count(s.id) AS videos,"
-        " coalesce(sum(s.status = 'success'), 0) AS done, coalesce(sum(s.top_level + s.replies), 0) AS comments"
-        " FROM runs r LEFT JOIN sub_jobs s ON s.run_id = r.id GROUP BY r.id ORDER BY r.created_at DESC"
+        "SELECT r.id, r.spider, r.status, r.reason, r.links, r.jobdir, count(s.job_id) AS videos,"
+        " coalesce(sum(s.done), 0) AS done, coalesce(sum(s.records), 0) AS records FROM runs r"
+        " LEFT JOIN (SELECT run_id, job_id, min(status = 'success') AS done, sum(top_level + replies) AS records"
+        " FROM sub_jobs GROUP BY job_id HAVING max(kind <> 'metadata')) s ON s.run_id = r.id"
+        " GROUP BY r.id ORDER BY r.created_at DESC"
     )
     return "\n".join(
         _aligned([
-            ("run", "spider", "status", "videos", "done", "comments", "links", "jobdir"),
+            ("run", "spider", "status", "videos", "done", "records", "links", "jobdir"),
             *(
                 (row["id"], row["spider"], ": ".join(filter(None, (row["status"], row["reason"]))),
-                 f"{row['videos']:,}", f"{row['done']:,}", f"{row['comments']:,}", row["links"] or "",
+                 f"{row['videos']:,}", f"{row['done']:,}", f"{row['records']:,}", row["links"] or "",
                  row["jobdir"] or "")
                 for row in rows
             ),

@@ -31,6 +31,7 @@ class BilibiliVisit:
     """A visit, with the login cookie's value if there is one."""
 
     renewed_by: tuple[type[SourceError], ...] = (SignatureRefused, RiskControl, VoucherOnly)
+    needs: tuple[str, ...] = ("logged_in",)
 
     def __init__(self, login: str | None = None) -> None:
         given = (login or "").strip().strip("\"'")
