@@ -109,12 +109,14 @@ class Retrier:
         meta = dict(request.meta)
         decided = verdict(failure)
         if (
-            not meta.get("research_renewed")
+            victim is not None
+            and not meta.get("research_renewed")
             and self._visitor is not None
             and self._visitor.renew(failure, meta.get(VISIT, 0))
         ):
             logger.info("%s; asking for new keys, then trying once more", failure)
             meta["research_renewed"] = True
+            breaker.goes_again()
             return request.replace(meta=meta, dont_filter=True)
         if isinstance(failure, Blocked):
             # A refusal costs no attempt. It is this request's own only if others are served between its refusals.

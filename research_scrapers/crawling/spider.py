@@ -66,8 +66,7 @@ class ResearchSpider(Spider):
         self.arguments = arguments
         self.provider: Provider = providers()[self.provider_name]
         self.kind = self.kinds[0]
-        self.active = self.kinds
-        """Those kinds that are wanted."""
+        self.active = self.kinds  # those that are wanted
         self.line = f"{self.provider_name}:{self.kind}"
         self.failure: ResearchError | None = None
         """Why the run stopped before its work was done."""
@@ -79,12 +78,10 @@ class ResearchSpider(Spider):
         """What assisted steps have for Scrapy; `start` hands it over."""
         self._room = asyncio.Event()
         self._stopping = False
-        self.dry = False
-        """Nothing was left to claim when it was last tried."""
+        self.dry = False  # nothing was left to claim when it was last tried
         self._blocked: dict[Kind, ResearchError] = {}
         """Kinds that the site refuses us for so long that waiting here is pointless."""
-        self.left = 0
-        """Sub-jobs that were not ended when the run was closed."""
+        self.left = 0  # sub-jobs that were not ended when the run was closed
         self.begun = self.closed_well = False
 
     @classmethod
@@ -112,7 +109,7 @@ class ResearchSpider(Spider):
         return self.provider.route(kind, self.options, self.config.api_key)
 
     def line_of(self, kind: Kind) -> str:
-        """Under which name a kind's breaker is kept: what is refused of one kind does not stop another, nor the visit."""
+        """The name of a kind's breaker: what is refused of one kind stops neither another nor the visit."""
         return self.line if len(self.kinds) == 1 else f"{self.line}:{kind}"
 
     # -- feeding -------------------------------------------------------------------------------------------------
@@ -200,7 +197,7 @@ class ResearchSpider(Spider):
         yield from self._requests(walk)
 
     def known(self, lease: Lease) -> Conclusion | None:
-        """How a sub-job ends that need not be begun, because an earlier run read it and it is new enough."""
+        """How a sub-job ends that an earlier run read, and not too long ago."""
         if lease.kind is not Kind.TRANSCRIPT or self.options.refresh == "always":
             return None
         oldest = self.config.transcript_age_days if self.options.refresh == "stale" else None
@@ -246,9 +243,12 @@ class ResearchSpider(Spider):
         assert self.crawler.engine is not None
         request = request_of(ask, self.provider, self.line, self.kind, priority=1000)
         try:
-            return answer_of(await self.crawler.engine.download_async(request))
+            answer = answer_of(await self.crawler.engine.download_async(request))
         except Exception as error:
             raise failure_of(error) or error from error
+        if self.provider.judge(answer) is None:
+            self.gate.breaker(self.line).served_well()
+        return answer
 
     # -- answers -------------------------------------------------------------------------------------------------
 
