@@ -140,7 +140,7 @@ FAST = ("-s", "DOMAIN_RATE=0", "-s", "BREAKER_COOLDOWN_S=0.05")
 
 def test_kills_lose_no_comment_and_no_danmaku_of_bilibili_and_store_none_twice(replica, workplace):
     entry = {"site": "bilibili", "comments": 120, "danmaku": 150, "parts": 2, "seconds": 1500, "busy": [2, 45]}
-    bili = replica("--latency-ms", "60", spec=[entry for _ in range(9)])
+    bili = replica("--latency-ms", "60", spec=[entry for _ in range(6)])
     work = workplace(bili.origin, login=LOGIN, spider="bili_comments")
     shorts = [bili.truth(video, texts=False)["short"] for video in bili.bili_videos[:2]]
     work.links(*bili.bili_videos, *shorts)
@@ -168,7 +168,7 @@ def test_kills_lose_no_comment_and_no_danmaku_of_bilibili_and_store_none_twice(r
 def test_kills_lose_no_subtitle_of_bilibili_and_store_none_twice(replica, workplace):
     tracks = [["zh-CN", "human"], ["ai-zh", "ai"], ["en-US", "human"]]
     entry = {"site": "bilibili", "comments": 0, "danmaku": 0, "tracks": tracks, "parts": 3}
-    bili = replica("--latency-ms", "60", spec=[entry for _ in range(40)])
+    bili = replica("--latency-ms", "60", spec=[entry for _ in range(28)])
     work = workplace(bili.origin, login=LOGIN, spider="bili_transcripts")
     work.links(*bili.bili_videos)
     kills = _killed(work, bili, work.command("-a", "tracks=all", *FAST), BILI_KILLS, random.Random(5))
