@@ -12,8 +12,11 @@ _TRACK_COLUMNS = ("video", "outcome", "listed", "taken", "", "tracks", "reason")
 _MIXED_COLUMNS = ("video", "what", "outcome", "claimed", "held", "replies", "threads", "reason")
 _ENDS = ("complete", "empty", "partial", "failed", "in_progress", "pending")
 _CHAINS = {"comments": "reply thread", "transcript": "track", "danmaku": "piece of danmaku", "metadata": "page"}
-# A video's own facts are only a means: they are told where they were not to be had, or led elsewhere.
-_TOLD = "(kind <> 'metadata' OR status <> 'success' OR reason IS NOT NULL)"
+# A video's own facts are only a means: they are told where nothing else tells of a link, because it led elsewhere.
+_TOLD = (
+    "(kind <> 'metadata' OR NOT EXISTS (SELECT 1 FROM sub_jobs o WHERE o.run_id = coverage.run_id AND"
+    " o.provider = coverage.provider AND o.video_id = coverage.video_id AND o.kind <> 'metadata'))"
+)
 
 
 def summary(conn: sqlite3.Connection, run_id: str) -> str:
@@ -86,7 +89,7 @@ def coverage_table(conn: sqlite3.Connection, run_id: str, most: int | None = Non
         " coalesce(outcome, '') = 'complete', outcome, video_id, kind LIMIT ?",
         (run_id, -1 if most is None else most),
     )
-    kinds = _kinds(conn, run_id)
+    kinds = [kind for kind in _kinds(conn, run_id) if kind != "metadata"]
     columns = _MIXED_COLUMNS if len(kinds) > 1 else _TRACK_COLUMNS if kinds == ["transcript"] else _COLUMNS
     table = "\n".join(_aligned([columns, *(_coverage_row(row, mixed=len(kinds) > 1) for row in rows)]))
     more = "" if most is None or total <= most else f"\n… and {total - most:,} more: research coverage {run_id}"
