@@ -390,7 +390,7 @@ class TestBilibili:
         return bili, work
 
     def test_collects_resumes_and_says_when_nothing_is_left(self, replica, workplace):
-        bili, work = self.scene(replica, workplace)
+        _, work = self.scene(replica, workplace)
         first = work.crawl("-s", "DOMAIN_RATES=bilibili.com=0")
         assert first.returncode == 0, first.stderr
         assert "comments: 1 complete." in first.stderr
