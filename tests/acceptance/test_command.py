@@ -240,7 +240,7 @@ class TestResearch:
         return subprocess.run(
             [sys.executable, "-c", "from research_scrapers.cli.main import main; main()", *arguments],
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, cwd=cwd, capture_output=True, text=True,
-            timeout=120, check=False,
+            timeout=300, check=False,
         )  # fmt: skip
 
     def test_coverage_and_runs(self, replica, workplace):
