@@ -7,7 +7,7 @@ WORKERS ?= 2
 .PHONY: demo test lint format picture clean help
 
 help:
-	@echo "make demo   collect YouTube comments from a local replica and show what came of it"
+	@echo "make demo   collect from a local replica of both sites and show what came of it"
 	@echo "make test   lint, types, all tests, coverage: what CI runs (WORKERS=4 on a larger machine)"
 	@echo "make format let ruff format the code"
 	@echo "make picture draw the pictures in docs/ anew, from real runs"

@@ -29,6 +29,8 @@ from research_scrapers.seeing.view import Observer
 _COLOURS = {"complete": "#7ee787", "empty": "#79c0ff", "partial": "#e3b341", "failed": "#ff7b72"}
 _COLUMNS, _SIZE, _LINE = 122, 13, 19
 _WIDTH = 136
+_ROWS = 11
+_PASSING = re.compile(r"INFO: Scrapy|pages/s|; try \d of|is left out|without a video")
 
 
 def drawn(lines: list[str]) -> str:
@@ -97,13 +99,28 @@ def live() -> str:
     return photographer.picture
 
 
+def shortened(lines: list[str]) -> list[str]:
+    """Without what is told while it goes on, and of each table only the first rows: the odd ones."""
+    kept: list[str] = []
+    rows = -1
+    for line in lines:
+        if _PASSING.search(line):
+            continue
+        rows = 0 if line.startswith("video ") else rows + 1 if rows >= 0 and line else -1
+        if rows == _ROWS:
+            kept.append("…")
+        if rows < _ROWS and (line or (kept and kept[-1])):
+            kept.append(re.sub(r"^\S+ \S+ INFO: ", "", line))
+    return kept
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         printed = subprocess.run(
             [sys.executable, "-c", "from research_scrapers.cli.main import main; main()", "demo"],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True,
         ).stdout  # fmt: skip
-    lines = ["$ make demo", *printed.splitlines()]
+    lines = ["$ make demo", *shortened(printed.splitlines())]
     Path(__file__).with_name("demo.svg").write_text(drawn(lines), encoding="utf-8")
     Path(__file__).with_name("live.svg").write_text(live(), encoding="utf-8")
 

@@ -53,6 +53,8 @@ ARGUMENTS = {
     },
 }
 PARTS = ("all", "first")
+_COOKIE = re.compile(r"[!#-+\--:<-\[\]-~]+")
+"""What a cookie's value may consist of."""
 _PROJECT = 20
 """Scrapy's priority of the project's settings: what stands above it, a person has decided."""
 
@@ -153,6 +155,10 @@ class Config:
             nearest = difflib.get_close_matches(name, ["links", *allowed], n=1)
             hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: links, {', '.join(allowed)}"
             raise SettingInvalid(f"-a {name}={known[name]}: no such argument. {hint}")
+        history = _history(known.get("history"))
+        if history and not self.logins.get("bilibili"):
+            raise SettingInvalid("-a history: the site shows earlier days only to those who are logged in. Set "
+                                 "BILIBILI_SESSDATA, or leave it out")  # fmt: skip
         return Options(
             sort=_one_of("sort", known.get("sort", "newest"), SORTS),
             refresh=_one_of("refresh", known.get("refresh", REFRESHES[kind][0]), REFRESHES[kind]),
@@ -164,7 +170,7 @@ class Config:
             tracks=known.get("tracks") or None,
             parts=_one_of("parts", known.get("parts", PARTS[0]), PARTS),
             danmaku=_one_of("danmaku", str(known.get("danmaku", "1")), ("1", "0")) == "1",
-            history=_history(known.get("history")),
+            history=history,
         )
 
     def snapshot(self, options: Options, route: str) -> dict[str, Any]:
@@ -288,18 +294,54 @@ def _login(settings: BaseSettings) -> str | None:
     """The Bilibili login: the cookie's value itself, or taken out of a cookies file."""
     value = str(settings.get("BILIBILI_SESSDATA") or "").strip()
     file = settings.get("BILIBILI_COOKIES")
-    if value or not file:
-        return value.removeprefix("SESSDATA=").rstrip(";") or None
+    if value:
+        login = _in_header(value) if "SESSDATA" in value else value.rstrip(";").strip("\"'")
+        if not login or not _COOKIE.fullmatch(login):  # the value itself is a secret, also where it is a wrong one
+            raise SettingInvalid("BILIBILI_SESSDATA: this is no cookie. Copy the value of the cookie SESSDATA alone")
+        return login
+    if not file:
+        return None
     try:
-        text = Path(file).expanduser().read_text(encoding="utf-8")
+        text = Path(file).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingInvalid(f"BILIBILI_COOKIES={file}: {getattr(error, 'strerror', None) or error}") from error
-    found = re.search(r"(?:^|[\s;\"'])SESSDATA(?:=|\t|\"\s*:\s*\")([^\s;\"',]+)", text)
-    listed = re.search(r'"name"\s*:\s*"SESSDATA"[^{}]*?"value"\s*:\s*"([^"]+)"', text)
-    if found is None and listed is None:
+    found = _in_export(text) or _in_table(text) or _in_header(text)
+    if not found or not _COOKIE.fullmatch(found):
         raise SettingInvalid(f"BILIBILI_COOKIES={file}: there is no SESSDATA cookie in it. Export the cookies of a "
                              "browser that is logged in")  # fmt: skip
-    return (found or listed)[1]  # type: ignore[index]
+    return found
+
+
+def _in_header(text: str) -> str | None:
+    """Of ``SESSDATA=…; bili_jct=…``."""
+    found = re.search(r"(?:^|[\s;\"'])SESSDATA=([^\s;\"',]+)", text)
+    return found[1] if found else None
+
+
+def _in_table(text: str) -> str | None:
+    """Of a cookies.txt: seven columns, the first of which is the domain."""
+    rows = [line.removeprefix("#HttpOnly_").split("\t") for line in text.splitlines()]
+    return next((row[6].strip() for row in rows if len(row) > 6 and row[5] == "SESSDATA" and _ours(row[0])), None)
+
+
+def _in_export(text: str) -> str | None:
+    """Of JSON: a list of cookies with name and value, or one object with a cookie's name as its key."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    if isinstance(data, dict) and isinstance(data.get("cookies"), list):
+        data = data["cookies"]
+    if isinstance(data, dict):
+        value = data.get("SESSDATA")
+        return value if isinstance(value, str) else None
+    listed = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+    mine = (one for one in listed if one.get("name") == "SESSDATA" and _ours(str(one.get("domain", ""))))
+    return next((str(one.get("value")) for one in mine), None)
+
+
+def _ours(domain: str) -> bool:
+    return domain.lstrip(".") in ("", "bilibili.com") or domain.endswith(".bilibili.com")
 
 
 def _origin(origin: str | None) -> str | None:

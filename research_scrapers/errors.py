@@ -47,7 +47,7 @@ class ResearchError(Exception):
 
 def reason_of(kind: type[ResearchError]) -> str:
     """``CommentsDisabled`` → ``comments_disabled``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind.__name__).lower()
 
 
 class InputError(ResearchError):

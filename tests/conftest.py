@@ -20,10 +20,15 @@ from scrapy.settings import Settings
 from scrapy.utils.defer import deferred_from_coro
 
 from research_scrapers.replica.launch import ReplicaProcess
+from research_scrapers.spiders.bili_comments import BiliCommentsSpider
 from research_scrapers.spiders.yt_comments import YtCommentsSpider
 
 ROOT = Path(__file__).parents[1]
-_OURS = ("RESEARCH_DB", "RESEARCH_ORIGIN", "RESEARCH_ROBOTS", "YOUTUBE_API_KEY")
+LOGIN = "replica-sessdata"
+"""The cookie that is logged in at the replica's Bilibili."""
+_OURS = (
+    "RESEARCH_DB", "RESEARCH_ORIGIN", "RESEARCH_ROBOTS", "YOUTUBE_API_KEY", "BILIBILI_SESSDATA", "BILIBILI_COOKIES",
+)  # fmt: skip
 
 
 # How long an example takes says more about the machine than about the code.
@@ -59,6 +64,9 @@ class Workplace:
     folder: Path
     origin: str
     key: str = ""
+    login: str = ""
+    """The Bilibili cookie, if this person has one."""
+    spider: str = "yt_comments"
 
     @property
     def db(self) -> Path:
@@ -76,7 +84,7 @@ class Workplace:
     def command(
         self, *extra: str, links: Path | str | None = None, jobdir: str | None = "job", feed: bool = True
     ) -> list[str]:
-        command = [sys.executable, "-m", "scrapy", "crawl", "yt_comments"]
+        command = [sys.executable, "-m", "scrapy", "crawl", self.spider]
         command += ["-a", f"links={links or self.folder / 'links.txt'}"]
         if jobdir:
             command += ["-s", f"JOBDIR={self.folder / jobdir}"]
@@ -89,7 +97,8 @@ class Workplace:
         kept = {name: value for name, value in os.environ.items() if name not in _OURS}
         return {
             **kept, "RESEARCH_ORIGIN": self.origin, "RESEARCH_DB": str(self.db), "YOUTUBE_API_KEY": self.key,
-            "SCRAPY_SETTINGS_MODULE": "research_scrapers.settings", "PYTHONPATH": str(ROOT),
+            "BILIBILI_SESSDATA": self.login, "SCRAPY_SETTINGS_MODULE": "research_scrapers.settings",
+            "PYTHONPATH": str(ROOT),
         }  # fmt: skip
 
     def crawl(self, *extra: str, env: dict[str, str] | None = None, **kwargs: Any) -> subprocess.CompletedProcess[str]:
@@ -113,6 +122,7 @@ class Workplace:
         project.setdict(
             {
                 "RESEARCH_DB": str(self.db), "ORIGIN": self.origin, "YOUTUBE_API_KEY": self.key, "LOG_ENABLED": False,
+                "BILIBILI_SESSDATA": self.login,
                 "JOBDIR": str(self.folder / jobdir) if jobdir else None, "RETRY_BACKOFF_CAP_S": 0.05,
                 "BREAKER_COOLDOWN_S": 0.05, **(settings or {}),
             },
@@ -122,6 +132,11 @@ class Workplace:
         crawler = Crawler(spider, project)
         await deferred_from_coro(crawler.crawl_async(**arguments))
         return crawler
+
+    async def bili_here(self, spider: type = BiliCommentsSpider, **more: Any) -> Crawler:
+        """Run a Bilibili spider in this process, as fast as it goes: the replica has no feelings."""
+        settings = {"DOMAIN_RATE": 0, **more.pop("settings", {})}
+        return await self.crawl_here(spider=spider, settings=settings, **more)
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         connection = sqlite3.connect(self.db)
@@ -134,12 +149,12 @@ class Workplace:
         where = " WHERE video_id = ?" if video else ""
         return [row[0] for row in self.query(f"SELECT comment_id FROM comments{where}", *([video] if video else []))]
 
-    def coverage(self, video: str) -> dict[str, Any]:
+    def coverage(self, video: str, kind: str = "%") -> dict[str, Any]:
         connection = sqlite3.connect(self.db)
         connection.row_factory = sqlite3.Row
         try:
             row = connection.execute(
-                "SELECT * FROM coverage WHERE video_id = ? ORDER BY finished_at DESC", (video,)
+                "SELECT * FROM coverage WHERE video_id = ? AND kind LIKE ? ORDER BY finished_at DESC", (video, kind)
             ).fetchone()
             return dict(row)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from research_scrapers.models import BadLine, Comment, Cursor, Kind, Link, Page, content_hash
+from research_scrapers.models import BadLine, Comment, Cursor, Danmaku, Kind, Link, Page, content_hash
 from research_scrapers.store.database import Store
 from research_scrapers.store.ledger import Ledger
 from research_scrapers.store.runs import Runs
@@ -57,8 +57,13 @@ class Bench:
         lines: list[Link | BadLine] = [
             Link("youtube", video, n, video) for n, video in enumerate(videos or (VIDEO,), 1)
         ]
-        self.runs.take_in(run, lines, {"youtube": (Kind.COMMENTS,)}, "yt_comments")
+        self.take_in(*lines)
         self.ledger = self.ledger_of(owner)
+
+    kinds = (Kind.COMMENTS,)
+
+    def take_in(self, *lines: Link | BadLine) -> None:
+        self.runs.take_in(self.run, lines, {"youtube": self.kinds}, "yt_comments")
 
     def ledger_of(self, owner: str) -> Ledger:
         return Ledger(self.store, self.run, owner, lease_s=60, clock=self.clock)
@@ -71,3 +76,13 @@ class Bench:
 
     def rows(self, sql: str, *values):
         return [tuple(row) for row in self.store.conn.execute(sql, values)]
+
+
+def danmaku(name: str, *, video: str = VIDEO, part: int = 1, cid: str = "11", text: str = "哈哈", **changes) -> Danmaku:
+    values = {
+        "provider": "youtube", "video_id": video, "part": part, "cid": cid, "danmaku_id": name, "progress_ms": 1500,
+        "text": text, "mode": 1, "color": 16777215, "font_size": 25, "pool": 0, "weight": 9,
+        "sent_at": "2026-11-14T00:00:00Z", "author_hash": "83dcefb7", "content_hash": content_hash(text),
+        "fetched_at": "2026-11-16T00:00:00Z", "extras": {},
+    }  # fmt: skip
+    return Danmaku(**(values | changes))

@@ -32,14 +32,14 @@ _DB = click.option(
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="research-scrapers %(version)s")
 def cli() -> None:
-    """Collect every comment and reply of a list of videos, exactly once, and say what is missing."""
+    """Collect every comment, reply, danmaku and transcript of a list of videos, each once, and say what is missing."""
 
 
 @cli.command()
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("jobs/demo"), help="Where the demo writes.")
-@click.option("--latency-ms", type=click.IntRange(0, 10_000), default=80, help="How slow the replica answers.")
+@click.option("--latency-ms", type=click.IntRange(0, 10_000), default=40, help="How slow the replica answers.")
 def demo(folder: Path, latency_ms: int) -> None:
-    """Collect YouTube comments from a replica on this machine; needs no internet."""
+    """Collect from a replica of YouTube and Bilibili on this machine; needs no internet."""
     sys.exit(run_demo(folder, latency_ms))
 
 

@@ -65,6 +65,10 @@ class Breaker:
         if self._half_open:
             self._probe_until = self.clock() + _PROBE_S
 
+    def goes_again(self) -> None:
+        """A request that may have been the probe goes out once more, without a verdict: it must not wait for itself."""
+        self._probe_until = 0.0
+
     def served_well(self) -> None:
         """An answer was what we asked for."""
         self.served += 1

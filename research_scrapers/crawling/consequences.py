@@ -16,7 +16,7 @@ from research_scrapers.errors import (
     SourceError,
     StoreError,
 )
-from research_scrapers.models import MAIN, Ask, Cursor, Kind, Outcome
+from research_scrapers.models import MAIN, Ask, Cursor, Outcome
 from research_scrapers.store.artifacts import keep_body
 from research_scrapers.verdicts import Verdict, retriable, verdict
 
@@ -59,10 +59,20 @@ def consequence(
         spider.gate.nudge()
     _write_down(spider, walk, cursor, failure, decided)
     if isinstance(failure, LayoutChanged):
+        body = _discreet(spider, body)
         where = keep_body(spider.session.store, lease, body) if body else "no body"
         about = {"sub_job": lease.id}
         logger.error("LAYOUT CHANGED at %s: %s. Kept: %s", ask.url, failure.detail, where, extra=about)
     return None
+
+
+def _discreet(spider: ResearchSpider, body: bytes) -> bytes:
+    """A body as it may be kept: without what it says of us."""
+    if spider.provider.discreet is not None:
+        body = spider.provider.discreet(body)
+    for secret in spider.visitor.secrets:
+        body = body.replace(secret.encode(), b"...")
+    return body
 
 
 def _write_down(spider: ResearchSpider, walk: Walk, cursor: Cursor, failure: ResearchError, decided: Verdict) -> None:
@@ -96,14 +106,15 @@ def finish(spider: ResearchSpider, walk: Walk) -> None:
     lease, failure, ledger = walk.lease, walk.failure, spider.ledger
     sort = spider.options.sort
     try:
+        more = False
         if failure is None:
-            ledger.finish(lease, spider.conclude(lease), sort=sort)
+            more = ledger.finish(lease, spider.conclude(lease), sort=sort)
         elif verdict(failure) is Verdict.EMPTY and not lease.collected:
-            ledger.finish(lease, Conclusion(Outcome.EMPTY, failure.reason, failure.detail), sort=sort)
+            more = ledger.finish(lease, Conclusion(Outcome.EMPTY, failure.reason, failure.detail), sort=sort)
         elif verdict(failure) is not Verdict.STOP:
-            ledger.fail(lease, failure.reason, failure.detail, retriable=retriable(failure))
-        if lease.kind is Kind.METADATA:
-            spider.source.look_again()  # what waited for it can be claimed now
+            more = ledger.fail(lease, failure.reason, failure.detail, retriable=retriable(failure))
+        if more:
+            spider.source.look_again()
         assert spider.crawler.stats is not None
         spider.crawler.stats.inc_value("research/ended")
     except LeaseLost as error:

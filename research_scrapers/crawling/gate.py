@@ -76,6 +76,8 @@ class Gate:
         self._inside: Counter[str] = Counter()
         self._waiting: list[Ticket] = []
         self._buckets: dict[str, _Bucket] = {}
+        self._slower: dict[str, _Bucket] = {}
+        """After «too many requests», on top of the usual pace."""
         self._paused: dict[str, float] = {}
         self._breakers: dict[str, Breaker] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -144,23 +146,21 @@ class Gate:
     def slow_down(self, domain: str) -> None:
         """The site says that we are too fast: go on at half the pace. Good answers bring the pace back, bit by bit."""
         now, bucket = self.clock(), self._bucket(domain)
-        if now - bucket.slowed < 1.0:
+        slower = self._slower.get(domain)
+        if slower is not None and now - slower.slowed < 1.0:
             return  # one lesson for all the refusals that come together
-        bucket.slowed = now
         recent = sum(moment > now - 1.0 for moment in bucket.sent)
-        usual = self.limits.pace(domain).rate or _LEAST_RATE
-        bucket.rate = max(min(bucket.rate or recent, recent) / 2, min(_LEAST_RATE, usual / 2))
-        bucket.burst = 1
-        bucket.tokens = 0.0
-        bucket.filled = now
+        usual = bucket.rate or _LEAST_RATE
+        rate = max(min(slower.rate if slower else recent, recent) / 2, min(_LEAST_RATE, usual / 2))
+        self._slower[domain] = _Bucket(rate, 1, 0.0, now, slowed=now)
 
     def served(self, domain: str) -> None:
         """An answer was what we asked for."""
-        bucket = self._bucket(domain)
-        if bucket.slowed:
-            bucket.rate *= _SPEED_UP
-            if bucket.rate > _FREE_RATE:
-                self._buckets.pop(domain)
+        slower = self._slower.get(domain)
+        if slower is not None:
+            slower.rate *= _SPEED_UP
+            if slower.rate > _FREE_RATE:
+                del self._slower[domain]
 
     def breaker(self, line: str) -> Breaker:
         """The breaker of a line; one line's troubles never stop another."""
@@ -223,6 +223,7 @@ class Gate:
             self._paused.get(ticket.pace, 0.0) - now,
             self.breaker(ticket.line).wait(),
             self._bucket(ticket.pace).wait(now),
+            self._slower[ticket.pace].wait(now) if ticket.pace in self._slower else 0.0,
             0.0,
         )
 
@@ -237,7 +238,10 @@ class Gate:
     def _admit(self, ticket: Ticket) -> None:
         for key in self._keys(ticket):
             self._inside[key] += 1
-        self._bucket(ticket.pace).take(self.clock())
+        now = self.clock()
+        self._bucket(ticket.pace).take(now)
+        if ticket.pace in self._slower:
+            self._slower[ticket.pace].take(now)
         self.breaker(ticket.line).probing()
         if ticket.ready is not None and not ticket.ready.done():
             ticket.ready.set_result(None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from research_scrapers.errors import NothingReached, QuotaExhausted, ResearchError, StoreError
+from research_scrapers.errors import LinksEmpty, NothingReached, QuotaExhausted, ResearchError, StoreError
 from research_scrapers.models import Kind
 from research_scrapers.store.report import coverage_table, summary
 
@@ -98,6 +98,8 @@ def tell_end(spider: ResearchSpider, session: Session) -> ResearchError | None:
     logger.info("%s\n\n%s\n", summary(conn, run_id), coverage_table(conn, run_id, _LISTED))
     if spider.failure or session.runs.reached(run_id):
         return spider.failure
+    if not session.runs.standing(run_id)[1]:
+        return LinksEmpty("no link led to a video; `research coverage` lists each with its reason")
     return NothingReached(
         "every video failed for a passing reason: check the network (and HTTPS_PROXY), then run the same command again"
     )

@@ -29,6 +29,7 @@ from research_scrapers.errors import (
     ConnectionLost,
     PartialResponse,
     RateLimited,
+    RunError,
     SourceError,
     Timeout,
     Transient,
@@ -63,8 +64,12 @@ def answer_of(response: Response) -> Answer:
     return Answer(response.url, response.status, response.body, headers)
 
 
-def failure_of(exception: BaseException) -> SourceError | CertificateRefused | None:
-    """The leaf that a transport failure stands for, if it is one."""
+def failure_of(exception: BaseException) -> SourceError | RunError | None:
+    """The leaf that a transport failure stands for, if it is one. What has stopped the run already stands for itself:
+    learning the visit anew may end so, before a request is sent.
+    """
+    if isinstance(exception, RunError):
+        return exception
     if "certificate" in str(exception):
         return CertificateRefused(
             "the connection is not safe, so nothing was sent. If a proxy of yours opens TLS, name its certificate with "
@@ -105,12 +110,14 @@ class Retrier:
         meta = dict(request.meta)
         decided = verdict(failure)
         if (
-            not meta.get("research_renewed")
+            victim is not None
+            and not meta.get("research_renewed")
             and self._visitor is not None
             and self._visitor.renew(failure, meta.get(VISIT, 0))
         ):
             logger.info("%s; asking for new keys, then trying once more", failure, extra=about)
             meta["research_renewed"] = True
+            breaker.goes_again()
             return request.replace(meta=meta, dont_filter=True)
         if isinstance(failure, Blocked):
             # A refusal costs no attempt. It is this request's own only if others are served between its refusals.

@@ -67,8 +67,7 @@ class ResearchSpider(Spider):
         self.arguments = arguments
         self.provider: Provider = providers()[self.provider_name]
         self.kind = self.kinds[0]
-        self.active = self.kinds
-        """Those kinds that are wanted."""
+        self.active = self.kinds  # those that are wanted
         self.line = f"{self.provider_name}:{self.kind}"
         self.failure: ResearchError | None = None
         """Why the run stopped before its work was done."""
@@ -83,8 +82,7 @@ class ResearchSpider(Spider):
         self._stopping = False
         self.blocked: dict[Kind, ResearchError] = {}
         """Kinds that the site refuses us for so long that waiting here is pointless."""
-        self.left = 0
-        """Sub-jobs that were not ended when the run was closed."""
+        self.left = 0  # sub-jobs that were not ended when the run was closed
         self.begun = self.closed_well = False
 
     @classmethod
@@ -112,8 +110,8 @@ class ResearchSpider(Spider):
         return self.provider.route(kind, self.options, self.config.api_key)
 
     def line_of(self, kind: Kind) -> str:
-        """Under which name a kind's breaker is kept: what is refused of one kind does not stop another."""
-        return self.line if kind is self.kind else f"{self.line}:{kind}"
+        """The name of a kind's breaker: what is refused of one kind stops neither another nor the visit."""
+        return self.line if len(self.kinds) == 1 else f"{self.line}:{kind}"
 
     # -- feeding -------------------------------------------------------------------------------------------------
 
@@ -182,7 +180,7 @@ class ResearchSpider(Spider):
         yield from self.go_on(walk)  # which ends it if its last page was stored, but not its end
 
     def known(self, lease: Lease) -> Conclusion | None:
-        """How a sub-job ends that need not be begun, because an earlier run read it and it is new enough."""
+        """How a sub-job ends that an earlier run read, and not too long ago."""
         if lease.kind is not Kind.TRANSCRIPT or self.options.refresh == "always":
             return None
         oldest = self.config.transcript_age_days if self.options.refresh == "stale" else None
@@ -234,9 +232,12 @@ class ResearchSpider(Spider):
         assert self.crawler.engine is not None
         request = request_of(ask, self.provider, self.line, self.kind, priority=1000)
         try:
-            return answer_of(await self.crawler.engine.download_async(request))
+            answer = answer_of(await self.crawler.engine.download_async(request))
         except Exception as error:
             raise failure_of(error) or error from error
+        if self.provider.judge(answer) is None:
+            self.gate.breaker(self.line).served_well()
+        return answer
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -362,7 +363,7 @@ class ResearchSpider(Spider):
 
     def block(self, kind: Kind, error: ResearchError) -> None:
         """The site refuses one kind for good: the others go on, and what is left of this one is kept."""
-        if len(self.blocked) + 1 >= len(self.active) or kind is Kind.METADATA:
+        if not set(self.active) - {*self.blocked, kind, Kind.METADATA} or kind is Kind.METADATA:
             self.stop(error)
         elif kind not in self.blocked:
             self.logger.error("%s of %s: %s. The rest goes on", kind, self.provider_name, error)

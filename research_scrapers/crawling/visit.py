@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from research_scrapers.errors import ResearchError, RunError, SourceError
+from research_scrapers.errors import Blocked, NothingReached, ResearchError, RunError, SiteBlocked, SourceError
 from research_scrapers.models import Answer, Ask
 from research_scrapers.providers import NO_SESSION, Session, Visit
 
@@ -37,11 +37,18 @@ class Visitor:
         async with self._lock:
             if self.version != version:
                 return
-            facts: dict[str, str] = {}
+            facts: dict[str, str] = dict(self.facts)  # what cannot be renewed stays as it was
             for ask in self._visit.asks(self._clock()):
                 facts.update(await self._learn(ask, fetch))
+            if not all(name in facts for name in self._visit.needs):
+                raise self._out_of_reach()
             self.facts, self._stale = facts, False
             self.version += 1
+
+    def _out_of_reach(self) -> RunError:
+        if isinstance(self.trouble, Blocked):
+            return SiteBlocked(f"{self.trouble}. Nothing was begun: wait (an hour or more), then run the same command")
+        return NothingReached(f"{self.trouble}. Check the network (and HTTPS_PROXY), then run the same command again")
 
     async def _learn(self, ask: Ask, fetch: Fetch) -> Session:
         assert self._visit is not None

@@ -58,6 +58,8 @@ class Visit(Protocol):
     """What must never be seen in a log."""
     renewed_by: tuple[type[SourceError], ...]
     """Refusals after which learning it anew may help."""
+    needs: tuple[str, ...]
+    """Without these facts the work cannot begin: who would be told what it collected is all, would be told wrong."""
 
     def asks(self, now: float) -> tuple[Ask, ...]:
         """The requests that teach it, in order."""
@@ -105,6 +107,8 @@ class Provider:
     """The part of a video that a link names."""
     visit: Callable[[str | None], Visit] | None = None
     """What to bring, given the login cookie if there is one."""
+    discreet: Callable[[bytes], bytes] | None = None
+    """A body without what the site says in it about whoever asks, for bodies that are kept to be looked at later."""
     paces: Mapping[str, Pace] = field(default_factory=dict)
     """Domain → its default pace, where the general one would be rude."""
     key_parameter: str | None = None

@@ -17,7 +17,7 @@ from research_scrapers.errors import LeaseLost, NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Lease, Receipt, commit
-from research_scrapers.store.resolve import end_dependants, make_invalid
+from research_scrapers.store.resolve import ANEW, end_dependants, make_invalid
 
 LEASE_S = 120.0
 _FREE = ("status = 'pending' AND coalesce(not_before, 0) <= ?", "status = 'in_progress' AND lease_until < ?")
@@ -123,9 +123,7 @@ class Ledger:
     def let_go(self, lease: Lease) -> None:
         """Give back one sub-job; where it stands is kept."""
         with self._fenced(lease) as conn:
-            conn.execute(
-                "UPDATE sub_jobs SET status = 'pending', owner = NULL, lease_until = NULL WHERE id = ?", (lease.id,)
-            )
+            _give_back(conn, lease)
 
     def heartbeat(self) -> int:
         """Renew every lease of this owner; returns how many it holds."""
@@ -252,9 +250,10 @@ class Ledger:
             note=row["note"] or ("top_order" if options.sort == "top" and lease.kind is Kind.COMMENTS else None),
         )
 
-    def finish(self, lease: Lease, conclusion: Conclusion, *, sort: str) -> None:
+    def finish(self, lease: Lease, conclusion: Conclusion, *, sort: str) -> bool:
         """End a sub-job well. Only a Newest walk can vouch for an unbroken range. A sub-job with an open chain has
-        not ended, whatever anyone thinks: it is given back instead.
+        not ended, whatever anyone thinks, nor has one that must begin anew: it is given back instead. Returns whether
+        there is something new to claim.
         """
         with self._fenced(lease) as conn:
             if (
@@ -262,11 +261,9 @@ class Ledger:
                     "SELECT 1 FROM checkpoints WHERE sub_job_id = ? AND state = 'open' LIMIT 1", (lease.id,)
                 ).fetchone()
                 and conclusion.outcome is not Outcome.EMPTY
-            ):
-                conn.execute(
-                    "UPDATE sub_jobs SET status = 'pending', owner = NULL, lease_until = NULL WHERE id = ?", (lease.id,)
-                )
-                return
+            ) or _begins_anew(conn, lease):
+                _give_back(conn, lease)
+                return _begins_anew(conn, lease)
             conn.execute(
                 "UPDATE sub_jobs SET status = 'success', outcome = ?, reason = ?, detail = ?, retriable = ?,"
                 " contiguous = ?, owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
@@ -277,24 +274,34 @@ class Ledger:
                 end_dependants(conn, lease.job_id, None, "")
             self._end_job(conn, lease)
         lease.outcome, lease.reason = conclusion.outcome, conclusion.reason
+        return lease.kind is Kind.METADATA
 
     def last_read(self, lease: Lease, options: Options) -> float | None:
         """When an earlier run read this to its end, asked for the same things; ``None`` if none did."""
         wanted = ("languages", "kinds", "translate", "tracks", "parts")
+        parts = "SELECT parts FROM jobs WHERE id = "
         same = " AND ".join(f"json_extract(r.config, '$.options.{name}') IS ?" for name in wanted)
         with self._store.explained():
             row = self._store.conn.execute(
                 "SELECT max(s.finished_at) FROM sub_jobs s JOIN runs r ON r.id = s.run_id"  # noqa: S608
                 " WHERE s.provider = ? AND s.video_id = ? AND s.kind = ? AND s.id <> ? AND s.status = 'success'"
-                f" AND s.outcome IN ('complete', 'empty') AND coalesce(s.reason, '') <> 'up_to_date' AND {same}",
-                (lease.provider, lease.video_id, lease.kind, lease.id, *(getattr(options, name) for name in wanted)),
-            ).fetchone()
+                f" AND s.outcome IN ('complete', 'empty') AND coalesce(s.reason, '') <> 'up_to_date'"
+                f" AND ({parts} s.job_id) IN ('', ({parts} ?)) AND {same}",
+                (lease.provider, lease.video_id, lease.kind, lease.id, lease.job_id,
+                 *(getattr(options, name) for name in wanted)),
+            ).fetchone()  # fmt: skip
         return datetime.fromisoformat(row[0]).timestamp() if row[0] else None
 
-    def fail(self, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
-        """End a sub-job badly, with its reason; what it stored and where it stood is kept."""
+    def fail(self, lease: Lease, reason: str, detail: str, *, retriable: bool) -> bool:
+        """End a sub-job badly, with its reason; what it stored and where it stood is kept. Returns whether there is
+        something new to claim.
+        """
         with self._fenced(lease) as conn:
+            if _begins_anew(conn, lease):
+                _give_back(conn, lease)
+                return True
             self._fail(conn, lease, reason, detail, retriable=retriable)
+        return False
 
     def _fail(self, conn: sqlite3.Connection, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
         conn.execute(
@@ -339,6 +346,15 @@ class Ledger:
     def _fenced(self, lease: Lease, *, durable: bool = False) -> _Fence:
         """Only records are worth waiting for the disk: where a walk stands and how it ended is found out again."""
         return _Fence(self._store, lease, self._clock() + self._lease_s, durable=durable)
+
+
+def _give_back(conn: sqlite3.Connection, lease: Lease) -> None:
+    conn.execute("UPDATE sub_jobs SET status = 'pending', owner = NULL, lease_until = NULL WHERE id = ?", (lease.id,))
+
+
+def _begins_anew(conn: sqlite3.Connection, lease: Lease) -> bool:
+    """Whether more of the video was asked for while this was under way."""
+    return bool(conn.execute("SELECT route FROM sub_jobs WHERE id = ?", (lease.id,)).fetchone()[0] == ANEW)
 
 
 def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3.Row:

@@ -12,8 +12,11 @@ _TRACK_COLUMNS = ("video", "outcome", "listed", "taken", "", "tracks", "reason")
 _MIXED_COLUMNS = ("video", "what", "outcome", "claimed", "held", "replies", "threads", "reason")
 _ENDS = ("complete", "empty", "partial", "failed", "in_progress", "pending")
 _CHAINS = {"comments": "reply thread", "transcript": "track", "danmaku": "piece of danmaku", "metadata": "page"}
-# A video's own facts are only a means: they are told where they were not to be had, or led elsewhere.
-_TOLD = "(kind <> 'metadata' OR status <> 'success' OR reason IS NOT NULL)"
+# A video's own facts are only a means: they are told where nothing else tells of a link, because it led elsewhere.
+_TOLD = (
+    "(kind <> 'metadata' OR NOT EXISTS (SELECT 1 FROM sub_jobs o WHERE o.run_id = coverage.run_id AND"
+    " o.provider = coverage.provider AND o.video_id = coverage.video_id AND o.kind <> 'metadata'))"
+)
 
 
 def summary(conn: sqlite3.Connection, run_id: str) -> str:
@@ -86,7 +89,7 @@ def coverage_table(conn: sqlite3.Connection, run_id: str, most: int | None = Non
         " coalesce(outcome, '') = 'complete', outcome, video_id, kind LIMIT ?",
         (run_id, -1 if most is None else most),
     )
-    kinds = _kinds(conn, run_id)
+    kinds = [kind for kind in _kinds(conn, run_id) if kind != "metadata"]
     columns = _MIXED_COLUMNS if len(kinds) > 1 else _TRACK_COLUMNS if kinds == ["transcript"] else _COLUMNS
     table = "\n".join(_aligned([columns, *(_coverage_row(row, mixed=len(kinds) > 1) for row in rows)]))
     more = "" if most is None or total <= most else f"\n… and {total - most:,} more: research coverage {run_id}"
@@ -117,16 +120,18 @@ def invalid_lines(conn: sqlite3.Connection, run_id: str) -> Iterator[str]:
 def runs_table(conn: sqlite3.Connection) -> str:
     """Every run, newest first."""
     rows = conn.execute(
-        "SELECT r.id, r.spider, r.status, r.reason, r.links, r.jobdir, count(s.id) AS videos,"
-        " coalesce(sum(s.status = 'success'), 0) AS done, coalesce(sum(s.top_level + s.replies), 0) AS comments"
-        " FROM runs r LEFT JOIN sub_jobs s ON s.run_id = r.id GROUP BY r.id ORDER BY r.created_at DESC"
+        "SELECT r.id, r.spider, r.status, r.reason, r.links, r.jobdir, count(s.job_id) AS videos,"
+        " coalesce(sum(s.done), 0) AS done, coalesce(sum(s.records), 0) AS records FROM runs r"
+        " LEFT JOIN (SELECT run_id, job_id, min(status = 'success') AS done, sum(top_level + replies) AS records"
+        " FROM sub_jobs GROUP BY job_id HAVING max(kind <> 'metadata')) s ON s.run_id = r.id"
+        " GROUP BY r.id ORDER BY r.created_at DESC"
     )
     return "\n".join(
         _aligned([
-            ("run", "spider", "status", "videos", "done", "comments", "links", "jobdir"),
+            ("run", "spider", "status", "videos", "done", "records", "links", "jobdir"),
             *(
                 (row["id"], row["spider"], ": ".join(filter(None, (row["status"], row["reason"]))),
-                 f"{row['videos']:,}", f"{row['done']:,}", f"{row['comments']:,}", row["links"] or "",
+                 f"{row['videos']:,}", f"{row['done']:,}", f"{row['records']:,}", row["links"] or "",
                  row["jobdir"] or "")
                 for row in rows
             ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from typing import Any
 
 from research_scrapers.models import BadLine, Kind, Link, Status
 from research_scrapers.store.database import Store
-from research_scrapers.store.resolve import add_sub_jobs
+from research_scrapers.store.resolve import add_sub_jobs, widen_parts
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +129,9 @@ class Runs:
                     these = (last, run_id, provider)
                     add_sub_jobs(conn, "id > ? AND run_id = ? AND provider = ?", these, kinds, shuffled=shuffled)
                 if len(mine) > new:
-                    _widen_parts(conn, run_id, mine)
+                    for line in mine:
+                        part = None if line.part is None else str(line.part)
+                        widen_parts(conn, run_id, line.provider, line.video_id, part)
                 why = f"not a {' or '.join(work)} link: {who} does not work on it"
                 foreign = conn.executemany(
                     _INSERT_JOB, [_job(run_id, line, Status.CANCELLED, why) for line in others]
@@ -258,17 +259,6 @@ def _job(run_id: str, line: Link, status: Status, reason: str | None) -> tuple[A
     parts = "" if line.part is None else str(line.part)
     deadline = _NEVER if line.deadline is None else line.deadline
     return run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason, parts, deadline
-
-
-def _widen_parts(conn: sqlite3.Connection, run_id: str, lines: Iterable[Link]) -> None:
-    """Two links to parts of one video are one job for both parts; a link without a part means all of them."""
-    for line in lines:
-        conn.execute(
-            "UPDATE jobs SET parts = CASE WHEN ?1 IS NULL THEN '' ELSE parts || ',' || ?1 END"
-            " WHERE run_id = ?2 AND provider = ?3 AND video_id = ?4 AND parts <> ''"
-            " AND (?1 IS NULL OR instr(',' || parts || ',', ',' || ?1 || ',') = 0)",
-            (line.part, run_id, line.provider, line.video_id),
-        )
 
 
 def _now() -> str:

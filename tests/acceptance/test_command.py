@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import LOGIN, ROOT
 
 
 def told(result: subprocess.CompletedProcess[str]) -> str:
@@ -241,7 +241,7 @@ class TestResearch:
         return subprocess.run(
             [sys.executable, "-c", "from research_scrapers.cli.main import main; main()", *arguments],
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, cwd=cwd, capture_output=True, text=True,
-            timeout=120, check=False,
+            timeout=300, check=False,
         )  # fmt: skip
 
     def test_coverage_and_runs(self, replica, workplace):
@@ -308,7 +308,16 @@ class TestResearch:
         assert "Traceback" not in result.stderr
         assert "complete" in result.stderr
         assert "comments_disabled" in result.stderr
-        assert (tmp_path / "jobs/demo/out.jsonl").stat().st_size > 100_000
+        folder = tmp_path / "jobs/demo"
+        assert (folder / "yt_comments.jsonl").stat().st_size > 100_000
+        types = {
+            spider: {json.loads(line)["type"] for line in (folder / f"{spider}.jsonl").open(encoding="utf-8")}
+            for spider in ("yt_comments", "yt_transcripts", "bili_comments", "bili_transcripts")
+        }
+        assert list(types.values()) == [{"comment"}, {"transcript"}, {"comment", "danmaku"}, {"transcript"}]
+        runs = self.run("runs", "--db", str(folder / "research.db"), cwd=tmp_path).stdout
+        assert [line.split()[1] for line in runs.splitlines()[1:]] == list(reversed(types))
+        assert runs.splitlines()[2].split()[4] == "8"  # videos: what a short link and an episode are counts once
 
 
 def test_a_key_is_not_told_even_when_the_download_fails(replica, workplace):
@@ -369,3 +378,48 @@ def test_the_same_empty_file_twice(workplace):
     work = workplace("http://127.0.0.1:9")
     work.links("https://www.youtube.com/@x")
     assert [work.crawl().returncode, work.crawl().returncode] == [2, 2]
+
+
+class TestBilibili:
+    """Both spiders as a person types them."""
+
+    def scene(self, replica, workplace, *options, **more):
+        spec = [{"site": "bilibili", "comments": 30, "danmaku": 20, "tracks": [["zh-CN", "human"]]}]
+        bili = replica(*options, spec=spec)
+        work = workplace(bili.origin, **{"login": LOGIN, "spider": "bili_comments", **more})
+        work.links(*(f"https://www.bilibili.com/video/{video}/" for video in bili.bili_videos))
+        return bili, work
+
+    def test_collects_resumes_and_says_when_nothing_is_left(self, replica, workplace):
+        _, work = self.scene(replica, workplace)
+        first = work.crawl("-s", "DOMAIN_RATES=bilibili.com=0")
+        assert first.returncode == 0, first.stderr
+        assert "comments: 1 complete." in first.stderr
+        assert "danmaku: 1 complete." in first.stderr
+        before = work.feed.read_bytes()
+        again = work.crawl()
+        assert "nothing was left to do: 0 requests, 0 new rows" in again.stderr
+        assert work.feed.read_bytes() == before
+        work.spider = "bili_transcripts"
+        subtitles = work.crawl(jobdir="t", feed=False)
+        assert subtitles.returncode == 0
+        assert "1 transcript, from" in subtitles.stderr
+
+    def test_its_exit_codes(self, replica, workplace):
+        bili, work = self.scene(replica, workplace, "--robots", "real")
+        refused = work.crawl()
+        assert refused.returncode == 4
+        assert "api.bilibili.com disallows" in told(refused)
+        ignore = {"RESEARCH_ROBOTS": "ignore"}
+        dead = work.crawl(env={**ignore, "BILIBILI_SESSDATA": "canary-dead"})
+        assert dead.returncode == 5
+        assert "copy the value of its cookie SESSDATA anew" in told(dead)
+        assert "canary" not in dead.stderr
+        wrong = work.crawl("-s", "DOMAIN_RATES=bilbili.com=1", env=ignore)
+        assert (wrong.returncode, "There are: bilibili.com" in told(wrong)) == (2, True)
+        bili.faults({"action": "bili_412", "path": "/x/web-interface/view"})
+        blocked = work.crawl("-s", "BREAKER_COOLDOWN_S=0.05", "-s", "BREAKER_PATIENCE=1", env=ignore)
+        assert blocked.returncode == 7, blocked.stderr
+        assert "HTTP 412" in told(blocked)
+        bili.faults()
+        assert work.crawl(env=ignore).returncode == 0

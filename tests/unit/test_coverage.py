@@ -1,6 +1,6 @@
 import pytest
 
-from research_scrapers.coverage import Facts, conclude, conclude_tracks
+from research_scrapers.coverage import Facts, conclude, conclude_danmaku, conclude_metadata, conclude_tracks
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,46 @@ def test_what_a_reading_of_tracks_is_worth():
     failed = conclude_tracks(Facts(2, 1, threads_failed=1, failure="timeout", failed=((".de", "timeout"),)))
     assert (failed.outcome, failed.reason, failed.retriable) == ("partial", "tracks_failed", True)
     assert failed.detail.startswith("1 track could not be read (.de: timeout); run again to retry; 1 transcript;")
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome", "reason"),
+    [
+        (Facts(4461, 4, note="login_needed"), "partial", "login_needed"),
+        (Facts(None, 4, note="login_needed"), "partial", "login_needed"),
+        (Facts(3, 3, note="login_needed"), "complete", "login_needed"),
+        (Facts(90, 90, threads_failed=1, failure="timeout", note="login_needed"), "partial", "threads_failed"),
+    ],
+)
+def test_logged_out_a_walk_is_never_more_than_it_is(facts, outcome, reason):
+    conclusion = conclude(facts)
+    assert (conclusion.outcome, conclusion.reason) == (outcome, reason)
+    assert not conclusion.contiguous
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome", "reason", "retriable"),
+    [
+        (Facts(None, 900), "complete", None, False),
+        (Facts(90_000, 900), "complete", None, False),
+        (Facts(None, 0), "empty", "no_danmaku", False),
+        (Facts(None, 90, note="weight_filter"), "partial", "login_needed", False),
+        (Facts(None, 0, note="weight_filter"), "partial", "login_needed", False),
+        (Facts(None, 90, note="special_elsewhere"), "complete", "special_elsewhere", False),
+        (
+            Facts(None, 90, threads_failed=2, failure="timeout", note="weight_filter"),
+            "partial",
+            "segments_failed",
+            True,
+        ),
+    ],
+)
+def test_what_a_reading_of_danmaku_is_worth(facts, outcome, reason, retriable):
+    conclusion = conclude_danmaku(facts)
+    assert (conclusion.outcome, conclusion.reason, conclusion.retriable) == (outcome, reason, retriable)
+
+
+def test_what_a_videos_own_facts_are_worth():
+    assert conclude_metadata(Facts(None, 0)).reason is None
+    resolved = conclude_metadata(Facts(None, 0, note="is BV1"))
+    assert (resolved.outcome, resolved.reason, resolved.detail) == ("complete", "resolved", "is BV1")

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _CODE = re.compile(rb'\s*\{\s*"code"\s*:\s*(-?\d{1,9})\b')
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body|script|title)\b", re.I | re.S)
+_JSON = re.compile(rb"\s*\{\s*[\"}]")
+"""A brace alone proves nothing: a protobuf body whose first piece has 123 bytes begins with a line end and a brace."""
 _HEAD = 4096
 _VOUCHER = "x-bili-gaia-vvoucher"
 _EVERYWHERE: dict[int, type[SourceError]] = {
@@ -84,7 +86,7 @@ def judge(answer: Answer) -> SourceError | None:
         return AccessRefused("status 403", retry_after=wait)
     if status != 200 and code is None:
         return WrongContent(f"status {status}")
-    if head.lstrip()[:1] == b"{" and answer.body.rstrip()[-1:] != b"}":
+    if _JSON.match(head) and answer.body.rstrip()[-1:] != b"}":
         return PartialResponse("the JSON breaks off")
     return None
 

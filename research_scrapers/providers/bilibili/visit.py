@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 from research_scrapers.errors import LoginRefused, RiskControl, SignatureRefused, SourceError, VoucherOnly
 from research_scrapers.models import Answer, Ask
 from research_scrapers.providers.bilibili.endpoints import HOME, NAV, SPI, TICKET, ticket
-from research_scrapers.providers.bilibili.refusals import failure_of_code
+from research_scrapers.providers.bilibili.refusals import failure_of_code, judge
 from research_scrapers.providers.bilibili.wbi import signed_url
 from research_scrapers.providers.tree import decode_object, dig, int_at, str_at
 
@@ -31,6 +31,7 @@ class BilibiliVisit:
     """A visit, with the login cookie's value if there is one."""
 
     renewed_by: tuple[type[SourceError], ...] = (SignatureRefused, RiskControl, VoucherOnly)
+    needs: tuple[str, ...] = ("logged_in",)
 
     def __init__(self, login: str | None = None) -> None:
         given = (login or "").strip().strip("\"'")
@@ -62,6 +63,8 @@ class BilibiliVisit:
 
     def _nav(self, answer: Answer) -> Session:
         """Logged out, the site answers -101 and gives the keys all the same."""
+        if (refused := judge(answer)) is not None:
+            raise refused
         data = decode_object(answer.body)
         code = int_at(data, "code")
         if code not in (0, -101):

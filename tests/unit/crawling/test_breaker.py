@@ -90,3 +90,13 @@ def test_one_bad_thread_is_not_an_outage_but_many_sub_jobs_are(breaker, clock):
         breaker.fault(number)
         clock.now += 20
     assert breaker.exhausted
+
+
+def test_a_probe_that_goes_again_does_not_wait_for_itself(breaker, clock):
+    breaker.refused("a")
+    clock.now += 2
+    breaker.probing()
+    assert breaker.wait() > 0
+    breaker.goes_again()
+    assert breaker.wait() == 0
+    assert breaker.state == "half-open"

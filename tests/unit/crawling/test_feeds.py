@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from research_scrapers.crawling.feeds import CsvFeed, JsonLinesFeed
-from research_scrapers.models import Cursor, Options, Page
-from tests.factories import VIDEO, Bench, comment
+from research_scrapers.models import Cursor, Kind, Options, Page
+from tests.factories import VIDEO, Bench, comment, danmaku
 
 TEXTS = [
     "plain",
@@ -29,10 +29,11 @@ class Scene:
         self.kind = kind
         self.number = 0
         self.lease = self.bench.claim("0")
+        self.active = (Kind.COMMENTS,)
 
     def open(self, mode="ab", **kwargs):
         session = SimpleNamespace(store=self.bench.store, run=SimpleNamespace(id=self.bench.run))
-        crawler = SimpleNamespace(spider=SimpleNamespace(session=session))
+        crawler = SimpleNamespace(spider=SimpleNamespace(session=session, active=self.active))
         self.file = self.path.open(mode)
         self.feed = self.kind.from_crawler(crawler, self.file, **kwargs)
         self.feed.start_exporting()
@@ -179,3 +180,30 @@ def test_csv_cells_are_plain(tmp_path):
         '{"k":"中"}',
         "",
     )
+
+
+def test_comments_and_danmaku_share_a_file_and_each_is_there_once(scene):
+    scene.active = (Kind.COMMENTS, Kind.DANMAKU, Kind.METADATA)
+    scene.open()
+    scene.store(comment("a"), danmaku("1"), danmaku("1", part=2, cid="22"))
+    scene.store(comment("b"), danmaku("a", text='"\n,'), export=False)
+    scene.close()
+    for _ in range(2):
+        scene.open()
+        scene.close()
+    rows = scene.read()
+    assert [(row["type"], row.get("comment_id") or row["danmaku_id"], row.get("cid") or None) for row in rows] == [
+        ("comment", "a", None),
+        ("danmaku", "1", "11"),
+        ("danmaku", "1", "22"),
+        ("comment", "b", None),
+        ("danmaku", "a", "11"),
+    ]
+    assert rows[-1]["text"] == '"\n,'
+
+
+def test_without_danmaku_a_file_has_no_columns_for_them(tmp_path):
+    scene = Scene(tmp_path, CsvFeed, "csv")
+    scene.open()
+    scene.close()
+    assert "danmaku_id" not in scene.path.read_text(encoding="utf-8")
