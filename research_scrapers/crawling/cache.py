@@ -51,6 +51,12 @@ def keeps_everything(settings: BaseSettings, name: str) -> bool:
 class CachePolicy(RFC2616Policy):
     """Only the site itself can say that an old answer still holds; that it is in trouble does not make it so."""
 
+    def is_cached_response_fresh(self, cachedresponse: Response, request: Request) -> bool:
+        if b"no-cache" in self._parse_cachecontrol(cachedresponse):  # keep it, but ask each time: Scrapy would not ask
+            self._set_conditional_validators(request, cachedresponse)
+            return False
+        return super().is_cached_response_fresh(cachedresponse, request)
+
     def is_cached_response_valid(self, cachedresponse: Response, response: Response, request: Request) -> bool:
         return response.status == 304
 

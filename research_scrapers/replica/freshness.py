@@ -8,7 +8,7 @@ import re
 from .wire import Hit, Reply
 
 _PASSING = re.compile(
-    rb'"(?:now_time|visitorData|VISITOR_DATA|remoteHost|expire)"\s*:\s*(?:"[^"]*"|\d+)|[?&]expire=\d+'
+    rb'"(?:now_time|visitorData|VISITOR_DATA)"\s*:\s*(?:"[^"]*"|\d+)|(?:[?&]|\\u0026)(?:ei|expire|signature)=[^"&\\]*'
 )
 """What differs from one answer to the next although the page is the same."""
 
