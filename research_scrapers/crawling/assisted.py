@@ -15,7 +15,7 @@ from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import Blocked, LayoutChanged, LeaseLost, NothingThere, ResearchError, SourceError
 from research_scrapers.items import PageItem, Reading
 from research_scrapers.models import Ask, Cursor, Options, Page
-from research_scrapers.providers.youtube.library import failure_of_library, library_cannot
+from research_scrapers.providers.youtube.library import failure_of_library, library_cannot, what_the_library_reads
 from research_scrapers.providers.youtube.track_ask import TrackAsk
 from research_scrapers.providers.youtube.transcripts import (
     LIBRARY,
@@ -33,6 +33,9 @@ _PLAYER, _TIMEDTEXT = "/youtubei/v1/player", "/api/timedtext"
 
 class AssistedSpider(ResearchSpider):
     """A spider some of whose steps a blocking library takes."""
+
+    reserve = 24
+    """More than others: a walk whose library thinks between two requests does not wait at the gate."""
 
     def __init__(self, *args: Any, **arguments: Any) -> None:
         super().__init__(*args, **arguments)
@@ -91,7 +94,7 @@ class TranscriptLibrary:
         nothing, the page leads to our own reading, which proves it.
         """
         loop = asyncio.get_running_loop()
-        adapter = EngineAdapter(download, loop)
+        adapter = EngineAdapter(download, loop, what_the_library_reads)
         step = self._list if cursor.step == LIBRARY else self._fetch
         try:
             return await loop.run_in_executor(self._threads, self._read, step, video_id, cursor, adapter)

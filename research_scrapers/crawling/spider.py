@@ -53,6 +53,8 @@ class ResearchSpider(Spider):
     """What it collects, in the order in which it is taken up; the first names its line."""
     assisted_steps: ClassVar[frozenset[str]] = frozenset()
     """Steps that `assist` takes, with a library's help, instead of a request and the route."""
+    reserve: ClassVar[int] = 8
+    """Requests kept waiting at the gate, so that a free place is taken at once."""
 
     session: Session
     ledger: Ledger
@@ -298,7 +300,8 @@ class ResearchSpider(Spider):
         if isinstance(cause, Stopping):
             self.halt(walk)
             return
-        error = failure_of(cause) or LayoutChanged(f"{type(cause).__name__}: {cause}")
+        known = cause if isinstance(cause, ResearchError) else failure_of(cause)
+        error = known or LayoutChanged(f"{type(cause).__name__}: {cause}")
         for again in self.failed(walk, cursor, ask, request, error, b"", tried=True):
             yield again
 

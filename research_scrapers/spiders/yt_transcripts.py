@@ -28,7 +28,7 @@ class YtTranscriptsSpider(AssistedSpider):
     def _route(self, kind: Kind) -> Route:
         route = super()._route(kind)
         assert isinstance(route, TranscriptRoute)
-        threads = self.config.in_flight(self.provider) + 4
+        threads = self.config.in_flight(self.provider) + self.reserve
         self.library = TranscriptLibrary(route, threads, partial(reading_of, self), partial(forget, self))
         return route
 
