@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_twisted import ensureDeferred
 
+from research_scrapers.crawling.gate import Gate
 from research_scrapers.errors import SettingInvalid
 from research_scrapers.spiders.bili_comments import BiliCommentsSpider
 from research_scrapers.spiders.bili_transcripts import BiliTranscriptsSpider
@@ -90,6 +91,20 @@ async def test_a_stale_answer_is_confirmed_by_the_site_or_replaced(cached):
     _, third = await person.crawl(BiliCommentsSpider)
     assert person.asked(third, "/x/web-interface/view") == [200]  # the page tells another number now
     assert person.work.query("SELECT title FROM videos") == title
+
+
+@ensureDeferred
+async def test_signed_pages_are_found_again_and_pass_no_gate(cached, monkeypatch):
+    person = cached("max-age=600")
+    _, first = await person.crawl(BiliCommentsSpider)
+    ids = sorted(person.work.ids())
+    assert person.asked(first, "/x/v2/reply/wbi/main")
+    passed, enter = [], Gate.enter
+    monkeypatch.setattr(Gate, "enter", lambda self, ticket: passed.append(ticket) or enter(self, ticket))
+    _, second = await person.crawl(BiliCommentsSpider)
+    assert person.asked(second, "/x/v2/reply/wbi/main") == []
+    assert len(passed) == second["total"] < 6  # robots.txt and the visit
+    assert sorted(person.work.ids()) == ids
 
 
 @ensureDeferred

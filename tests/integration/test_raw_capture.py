@@ -145,6 +145,15 @@ async def test_limits_hold_when_bodies_are_read_again(played, workplace):
     delete_records(work)
     reparse(work)
     assert everything(work) == before
+    # A run of `research scrape` notes what was typed, for all its lines together.
+    connection = sqlite3.connect(work.db)
+    typed = json.dumps({"lines": ["yt_comments"], "max_comments": "9", "max_replies": "2", "languages": "en"})
+    connection.execute("UPDATE runs SET spider = 'scrape', config = json_set(config, '$.options', json(?))", (typed,))
+    connection.commit()
+    connection.close()
+    delete_records(work)
+    reparse(work)
+    assert everything(work) == before
 
 
 @ensureDeferred
