@@ -28,6 +28,7 @@ BREAKER_THRESHOLD = 8  # passing faults in a row that open a line's breaker
 BREAKER_PATIENCE = 8  # refusals in a row, nothing served between, after which the run stops (all is kept)
 TRANSLATION_RATE = 0.5  # machine translations a second: the site throttles them hardest; 0 = no such limit
 TRANSCRIPT_AGE_DAYS = 30.0  # with refresh=stale: transcripts older than this are read again
+RAW_CAPTURE = False  # keep the body that each page was read from, for `research reparse`
 LEASE_S = 120.0  # how long a sub-job stays ours without a sign of life
 
 # -- politeness ---------------------------------------------------------------------------------------------------
@@ -79,9 +80,13 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,  # asked once, before the run begins
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # the handler refuses foreign hosts, always
+    "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": None,
     "research_scrapers.crawling.retry.RetryMiddleware": 550,
+    "research_scrapers.crawling.cache.CacheMiddleware": 560,  # HTTPCACHE_ENABLED; above decompression and the gate
     "research_scrapers.crawling.politeness.GateMiddleware": 990,  # last: what passes it goes out
 }
+HTTPCACHE_POLICY = "research_scrapers.crawling.cache.CachePolicy"  # [DummyPolicy] what the site allows, no more
+HTTPCACHE_STORAGE = "research_scrapers.crawling.cache.CacheStorage"  # [Filesystem…] nothing private, nothing half
 SPIDER_MIDDLEWARES = {  # the ledger, the provider and the handler do this already, and each costs every page a detour
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,

@@ -19,7 +19,7 @@ ALLOWED = {
     "store": GROUND,
     "items": GROUND | {"store"},
     "crawling": GROUND | {"config", "providers", "links", "store", "items"},
-    "spiders": GROUND | {"crawling", "providers"},
+    "spiders": GROUND | {"crawling", "providers", "items"},
     "control": GROUND | {"config", "providers", "links", "store", "crawling", "spiders"},
     "reporting": GROUND | {"store"},
     "seeing": GROUND | {"config", "control", "crawling", "providers", "store", "reporting"},

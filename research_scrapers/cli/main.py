@@ -12,6 +12,7 @@ import click
 from research_scrapers import __version__
 from research_scrapers.cli.demo import run_demo
 from research_scrapers.cli.files import write_transcripts
+from research_scrapers.cli.reparse import reparse_command
 from research_scrapers.cli.report import report_command
 from research_scrapers.cli.scrape import scrape_command
 from research_scrapers.errors import InputError, ResearchError
@@ -45,6 +46,7 @@ def demo(folder: Path, latency_ms: int) -> None:
 
 cli.add_command(scrape_command)
 cli.add_command(report_command)
+cli.add_command(reparse_command)
 
 
 @cli.command()

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research_scrapers.crawling.library import Download, EngineAdapter, carried_session
 from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.requests import request_of
-from research_scrapers.crawling.retry import answer_of
 from research_scrapers.crawling.spider import ResearchSpider
 from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import Blocked, LayoutChanged, LeaseLost, NothingThere, ResearchError, SourceError
-from research_scrapers.items import PageItem
-from research_scrapers.models import Ask, Cursor, Page
+from research_scrapers.items import PageItem, Reading
+from research_scrapers.models import Ask, Cursor, Options, Page
 from research_scrapers.providers.youtube.library import failure_of_library, library_cannot, what_the_library_reads
 from research_scrapers.providers.youtube.track_ask import TrackAsk
 from research_scrapers.providers.youtube.transcripts import (
     LIBRARY,
     TranscriptRoute,
-    read_library_track,
     without_library,
 )
-from research_scrapers.providers.youtube.tree import decode_object
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
 
+_Step = Callable[[str, Cursor, EngineAdapter], "Response"]
 _PLAYER, _TIMEDTEXT = "/youtubei/v1/player", "/api/timedtext"
 
 
@@ -43,8 +41,10 @@ class AssistedSpider(ResearchSpider):
         super().__init__(*args, **arguments)
         self._under_way: set[asyncio.Task[None]] = set()
 
-    async def by_library(self, walk: Walk, cursor: Cursor) -> Page:
-        """The page of an assisted step. What the library cannot do becomes a page that leads elsewhere."""
+    async def by_library(self, walk: Walk, cursor: Cursor) -> tuple[Page, Reading | None]:
+        """The page of an assisted step, and what it was read from. What the library cannot do becomes a page that
+        leads elsewhere.
+        """
         raise NotImplementedError
 
     def assist(self, walk: Walk, cursor: Cursor) -> None:
@@ -55,7 +55,8 @@ class AssistedSpider(ResearchSpider):
 
     async def _assist(self, walk: Walk, cursor: Cursor) -> None:
         try:
-            item = PageItem(await self.by_library(walk, cursor), walk.lease)
+            page, reading = await self.by_library(walk, cursor)
+            item = PageItem(page, walk.lease, reading=reading)
             self._outbox.append(item)
             self.news.set()
             self._outbox.extend(await self.stored(walk, item))
@@ -79,37 +80,49 @@ class AssistedSpider(ResearchSpider):
 class TranscriptLibrary:
     """Runs the library in threads, and turns what it meets into pages."""
 
-    def __init__(self, route: TranscriptRoute, threads: int) -> None:
+    def __init__(
+        self, route: TranscriptRoute, threads: int, reading: Callable[[Response], Reading],
+        forget: Callable[[Response], None],
+    ) -> None:  # fmt: skip
         self._route = route
+        self._reading = reading
+        self._forget = forget
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="transcripts")
 
-    async def read(self, video_id: str, cursor: Cursor, download: Download) -> Page:
-        """The page of an assisted step. Where the library cannot, or says that there is nothing, the page leads to our
-        own reading, which proves it.
+    async def read(self, video_id: str, cursor: Cursor, download: Download) -> tuple[Page, Reading | None]:
+        """The page of an assisted step, and what it was read from. Where the library cannot, or says that there is
+        nothing, the page leads to our own reading, which proves it.
         """
         loop = asyncio.get_running_loop()
         adapter = EngineAdapter(download, loop, what_the_library_reads)
         step = self._list if cursor.step == LIBRARY else self._fetch
         try:
-            return await loop.run_in_executor(self._threads, step, video_id, cursor, adapter)
+            return await loop.run_in_executor(self._threads, self._read, step, video_id, cursor, adapter)
         except (Stopping, LeaseLost):
             raise
         except Exception as error:
+            for answer in adapter.answers.values():
+                self._forget(answer)
             failure = failure_of_library(error)
             if isinstance(error, ResearchError) and isinstance(failure, SourceError) and not library_cannot(failure):
                 raise failure from error  # what our own parser saw in the answer
             if isinstance(failure, Blocked | NothingThere) or library_cannot(failure) or cursor.step != LIBRARY:
-                return without_library(cursor)
+                return without_library(cursor), None
             raise failure from error
 
-    def _list(self, video_id: str, cursor: Cursor, adapter: EngineAdapter) -> Page:
+    def _read(self, step: _Step, video_id: str, cursor: Cursor, adapter: EngineAdapter) -> tuple[Page, Reading]:
+        reading = self._reading(step(video_id, cursor, adapter))
+        return self._route.read(video_id, cursor, reading.answer, reading.at, Options()), reading
+
+    @staticmethod
+    def _list(video_id: str, cursor: Cursor, adapter: EngineAdapter) -> Response:
         from youtube_transcript_api import YouTubeTranscriptApi  # noqa: PLC0415 -- slow to import, only needed here
 
         YouTubeTranscriptApi(http_client=carried_session(adapter)).list(video_id)
-        player = decode_object(adapter.answers[_PLAYER].body)
-        return self._route.listed_by_library(video_id, cursor, player, datetime.now(UTC))
+        return adapter.answers[_PLAYER]
 
-    def _fetch(self, video_id: str, cursor: Cursor, adapter: EngineAdapter) -> Page:
+    @staticmethod
+    def _fetch(video_id: str, cursor: Cursor, adapter: EngineAdapter) -> Response:
         from youtube_transcript_api._transcripts import Transcript  # noqa: PLC0415
 
         track = TrackAsk.of(cursor.token)
@@ -117,7 +130,7 @@ class TranscriptLibrary:
             carried_session(adapter), video_id, track.url.replace("&fmt=srv3", ""), track.name, track.language,
             track.kind == "asr", [],
         ).fetch()  # fmt: skip
-        return read_library_track(video_id, cursor, answer_of(adapter.answers[_TIMEDTEXT]), datetime.now(UTC))
+        return adapter.answers[_TIMEDTEXT]
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

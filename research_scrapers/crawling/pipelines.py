@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import DropItem
 
+from research_scrapers.crawling.cache import keeps_everything
 from research_scrapers.errors import LayoutChanged, ResearchError, StoreError
 from research_scrapers.models import Comment, Danmaku, Transcript
+from research_scrapers.store.raw import Raw, blobs_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -47,6 +49,7 @@ class StorePipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._capturing = keeps_everything(crawler.settings, "RAW_CAPTURE")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -57,7 +60,8 @@ class StorePipeline:
         try:
             if isinstance(spider.failure, StoreError):
                 raise spider.failure  # the database is out of reach: do not wait for it once per page
-            receipt = spider.ledger.commit_page(item.lease, item.page, spider.options, quota=item.quota)
+            raw = self._capture(spider, item) if self._capturing else None
+            receipt = spider.ledger.commit_page(item.lease, item.page, spider.options, quota=item.quota, raw=raw)
         except ResearchError as error:
             item.receipt.set_exception(error)
             raise DropItem(str(error), log_level="DEBUG") from error
@@ -67,3 +71,14 @@ class StorePipeline:
         stats.inc_value("research/records", receipt.added)
         item.receipt.set_result(receipt)
         return item
+
+    @staticmethod
+    def _capture(spider: ResearchSpider, item: PageItem) -> Raw | None:
+        """Keep the body that a page was read from, before the page's own transaction, which links it."""
+        if item.reading is None:
+            return None
+        answer = spider.provider.scrub(item.reading.answer)
+        store = spider.session.store
+        with store.explained():
+            address = blobs_of(store).put(answer.body)
+        return Raw(address, len(answer.body), answer, item.reading.at, item.reading.visit)

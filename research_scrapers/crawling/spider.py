@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections import ChainMap, deque
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import Request, Spider, signals
@@ -20,6 +19,7 @@ from research_scrapers.coverage import CONCLUDE, Conclusion, up_to_date
 from research_scrapers.crawling.consequences import consequence, finish
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.politeness import Stopping
+from research_scrapers.crawling.reading import forget, reading_of
 from research_scrapers.crawling.requests import request_of
 from research_scrapers.crawling.retry import Retrier, answer_of, failure_of
 from research_scrapers.crawling.robots import preflight
@@ -28,7 +28,7 @@ from research_scrapers.crawling.source import Alone, Source
 from research_scrapers.crawling.visit import Visitor
 from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import LayoutChanged, LeaseLost, ResearchError, SourceError, StoreError
-from research_scrapers.items import PageItem
+from research_scrapers.items import PageItem, Reading
 from research_scrapers.models import Answer, Ask, Cursor, Kind, Options, Page
 from research_scrapers.providers import Provider, Route, providers
 
@@ -246,16 +246,18 @@ class ResearchSpider(Spider):
     ) -> AsyncIterator[PageItem | Request]:
         """Read a page, store it, and only then go on."""
         assert response.request is not None
+        reading = reading_of(self, response)
         try:
-            page = self._read(walk, cursor, answer_of(response))
+            page = self._read(walk, cursor, reading)
         except ResearchError as error:
             failure = error
         except Exception as error:
             self.logger.exception("reading %s failed", response.url, extra={"sub_job": walk.lease.id})
             failure = LayoutChanged(f"{type(error).__name__}: {error}")
         else:
-            self.gate.served(response.request.meta["research_pace"])
-            item = PageItem(page, walk.lease, ask.quota)
+            if reading.sent:
+                self.gate.served(response.request.meta["research_pace"])
+            item = PageItem(page, walk.lease, ask.quota if reading.sent else 0, reading)
             yield item
             try:
                 following = await self.stored(walk, item, response.request.meta["research_line"])
@@ -265,13 +267,15 @@ class ResearchSpider(Spider):
                 for request in following:
                     yield request
                 return
+        forget(self, response)
         for request in self.failed(walk, cursor, ask, response.request, failure, response.body):
             yield request
 
     async def stored(self, walk: Walk, item: PageItem, line: str = "") -> list[Request]:
         """Wait until a page is stored; returns what to ask for next."""
-        self.gate.breaker(line or self.line).served_well()
-        self.gate.nudge()
+        if item.reading is None or item.reading.sent:
+            self.gate.breaker(line or self.line).served_well()
+            self.gate.nudge()
         receipt = await item.receipt
         if receipt.ended:
             chain = item.page.cursor.chain
@@ -282,11 +286,11 @@ class ResearchSpider(Spider):
             walk.cut()
         return list(self.go_on(walk))
 
-    def _read(self, walk: Walk, cursor: Cursor, answer: Answer) -> Page:
-        if isinstance(refused := self.provider.judge(answer), SourceError):
+    def _read(self, walk: Walk, cursor: Cursor, reading: Reading) -> Page:
+        if isinstance(refused := self.provider.judge(reading.answer), SourceError):
             raise refused
-        route, now = self.routes[walk.lease.kind], datetime.now(UTC)
-        return route.read(walk.lease.video_id, cursor, answer, now, self.options, self._session_of(walk))
+        route, session = self.routes[walk.lease.kind], self._session_of(walk)
+        return route.read(walk.lease.video_id, cursor, reading.answer, reading.at, self.options, session)
 
     async def on_error(self, failure: Failure) -> AsyncIterator[Request]:
         """The transport failed for good, or the run is stopping."""

@@ -80,6 +80,10 @@ class Pace:
     burst: int
 
 
+def _unchanged(answer: Answer) -> Answer:
+    return answer
+
+
 @dataclass(frozen=True, slots=True)
 class Provider:
     """A site: how its links look, which hosts it has, and how it refuses."""
@@ -109,6 +113,11 @@ class Provider:
     """What to bring, given the login cookie if there is one."""
     discreet: Callable[[bytes], bytes] | None = None
     """A body without what the site says in it about whoever asks, for bodies that are kept to be looked at later."""
+    visit_facts: tuple[str, ...] = ()
+    """What of a visit the reading of an answer depends on; nothing secret."""
+    scrub: Callable[[Answer], Answer] = _unchanged
+    """An answer without what the site says of whoever asked (address, account): what may be kept of it. It must read
+    as before."""
     paces: Mapping[str, Pace] = field(default_factory=dict)
     """Domain → its default pace, where the general one would be rude."""
     key_parameter: str | None = None

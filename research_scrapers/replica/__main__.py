@@ -52,6 +52,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quota", type=int, default=10_000)
     parser.add_argument("--gzip", action="store_true", help="compress for clients that accept it")
     parser.add_argument("--cache-pages", type=int, default=0, help="comment pages kept ready")
+    parser.add_argument("--caching", default="", metavar="CONTROL", help="Cache-Control of pages, which get an ETag")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin closes")
     return parser.parse_args(argv)
 
@@ -95,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         quota=options.quota,
         compress=options.gzip,
         cache_pages=options.cache_pages,
+        caching=options.caching,
         sites=[bilibili],
     )
     if options.ca_file:

@@ -14,7 +14,7 @@ CONTROL = "/_replica/"
 
 
 class Control:
-    """GET truth, counters; POST faults, latency, reset, mutate."""
+    """GET truth, counters; POST faults, latency, caching, reset, mutate."""
 
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
@@ -47,6 +47,9 @@ class Control:
             case "POST", "latency":
                 replica.latency = float(hit.json()["seconds"])
                 return {"latency": replica.latency}
+            case "POST", "caching":
+                replica.caching = str(hit.json()["control"])
+                return {"caching": replica.caching}
             case "POST", "reset":
                 replica.counters.reset()
                 replica.faults.clear()

@@ -109,6 +109,10 @@ class ReplicaProcess:
     def latency(self, seconds: float) -> None:
         self._call("latency", {"seconds": seconds})
 
+    def caching(self, control: str) -> None:
+        """The Cache-Control of pages; empty: none, and no ETag."""
+        self._call("caching", {"control": control})
+
     def mutate(self, video: str, op: str, **settings: Any) -> list[str]:
         ids: list[str] = self._call("mutate", {"video": video, "op": op, **settings})["ids"]
         return ids

@@ -15,6 +15,7 @@ from .authority import Authority
 from .control import CONTROL, Control
 from .counters import Counters, Entry
 from .faults import FaultPlan, Rule
+from .freshness import labelled
 from .front import FrontFactory, cut
 from .wire import Hit, Reply, Site, google_error, html_reply
 from .youtube import YouTube
@@ -55,7 +56,8 @@ class Replica:
     `latency` is the time before each answer in seconds, or a (least, most) pair. With
     `compress`, answers are gzipped for clients that accept it (costs CPU, so off by default).
     `cache_pages` keeps that many finished comment pages (0.1 to 0.5 MB each) for benchmarks that
-    read the same world several times.
+    read the same world several times. `caching` is the Cache-Control of pages: with one, they have
+    an ETag too, and whoever has the page already is told so.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Replica:
         quota: int = 10_000,
         compress: bool = False,
         cache_pages: int = 0,
+        caching: str = "",
         seed: int = 0,
         sites: Sequence[Site] = (),
     ) -> None:
@@ -75,7 +78,7 @@ class Replica:
         self.youtube = YouTube(world, robots=robots, api_key=api_key, quota=quota, cache_pages=cache_pages)
         self.faults, self.counters = FaultPlan(seed), Counters()
         self.authority = Authority()
-        self.origin = ""
+        self.origin, self.caching = "", caching
         self._random = Random(seed)
         self._sites: dict[str, Site] = {}
         self.sites: list[Site] = []
@@ -222,11 +225,11 @@ class Exchange:
             case "drip":
                 self._drip(rule.seconds)
             case special:
-                self._send(self.site.special(special, self.hit))
+                self._send(labelled(self.hit, self.site.special(special, self.hit), self.replica.caching))
 
     def _page(self) -> Reply:
         try:
-            return self.site.handle(self.hit)
+            return labelled(self.hit, self.site.handle(self.hit), self.replica.caching)
         except Exception as exc:
             # A mistake of the replica must not look like one of YouTube's errors.
             return html_reply(f"<html>replica failed: {exc!r}</html>", 599)

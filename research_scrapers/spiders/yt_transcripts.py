@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from research_scrapers.crawling.assisted import AssistedSpider, TranscriptLibrary
+from research_scrapers.crawling.reading import forget, reading_of
 from research_scrapers.crawling.walk import Walk
+from research_scrapers.items import Reading
 from research_scrapers.models import Cursor, Kind, Page
 from research_scrapers.providers import Route
 from research_scrapers.providers.youtube.transcripts import LIBRARY, LIBRARY_TRACK, TranscriptRoute
@@ -26,10 +28,11 @@ class YtTranscriptsSpider(AssistedSpider):
     def _route(self, kind: Kind) -> Route:
         route = super()._route(kind)
         assert isinstance(route, TranscriptRoute)
-        self.library = TranscriptLibrary(route, self.config.in_flight(self.provider) + self.reserve)
+        threads = self.config.in_flight(self.provider) + self.reserve
+        self.library = TranscriptLibrary(route, threads, partial(reading_of, self), partial(forget, self))
         return route
 
-    async def by_library(self, walk: Walk, cursor: Cursor) -> Page:
+    async def by_library(self, walk: Walk, cursor: Cursor) -> tuple[Page, Reading | None]:
         """A step that the library takes."""
         return await self.library.read(walk.lease.video_id, cursor, partial(self.carry, walk))
 

@@ -17,6 +17,7 @@ from research_scrapers.errors import LeaseLost, NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Lease, Receipt, commit
+from research_scrapers.store.raw import Raw
 from research_scrapers.store.resolve import ANEW, end_dependants, make_invalid
 
 LEASE_S = 120.0
@@ -155,10 +156,12 @@ class Ledger:
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
-    def commit_page(self, lease: Lease, page: Page, options: Options, *, quota: int = 0) -> Receipt:
+    def commit_page(
+        self, lease: Lease, page: Page, options: Options, *, quota: int = 0, raw: Raw | None = None
+    ) -> Receipt:
         """Store a page: records, the chain's next cursor, the chains it found, counters. All of it or nothing."""
         with self._fenced(lease, durable=bool(page.records)) as conn:
-            receipt = commit(conn, lease, page, options, quota)
+            receipt = commit(conn, lease, page, options, quota, raw)
         lease.session.update(page.session)
         lease.collected += receipt.added
         lease.pages += 1

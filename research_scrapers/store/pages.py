@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from research_scrapers.errors import LeaseLost
 from research_scrapers.models import MAIN, Comment, Cursor, Danmaku, Kind, Options, Page, Transcript
 from research_scrapers.store.danmaku import store_danmaku
+from research_scrapers.store.raw import Raw, link
 from research_scrapers.store.records import Stored, store_comments, store_video
 from research_scrapers.store.resolve import resolve
 from research_scrapers.store.transcripts import store_transcripts
@@ -61,8 +62,12 @@ class Receipt:
     """Why the chain was ended although the site offered another page."""
 
 
-def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options, quota: int) -> Receipt:
-    """Store the page's records, its chain's next cursor, the chains it found, and the sub-job's counters."""
+def commit(
+    conn: sqlite3.Connection, lease: Lease, page: Page, options: Options, quota: int, raw: Raw | None = None
+) -> Receipt:
+    """Store the page's records, its chain's next cursor, the chains it found, the sub-job's counters, and which body
+    it was read from.
+    """
     if lease.kind is not Kind.COMMENTS:  # the limits that a person sets are for comments
         options = replace(options, max_comments=None, max_replies=None)
     chain = conn.execute(
@@ -73,11 +78,13 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     here = (page.cursor.step, page.cursor.token, "open")
     if chain is None or (chain["step"], chain["token"], chain["state"]) != here:
         raise LeaseLost(f"this page of {lease.video_id} is stored already")
+    if raw is not None:
+        link(conn, lease, page.cursor, raw, chain)
     if page.video is not None:
         store_video(conn, page.video)
 
     comments = [record for record in page.records if isinstance(record, Comment)]
-    records = _within_limits(comments, page.cursor, chain["records"], lease.collected, options)
+    records = within_limits(comments, page.cursor, chain["records"], lease.collected, options)
     cut = len(records) < len(comments)
     for offset, record in enumerate(records):
         record.position = chain["records"] + offset
@@ -211,9 +218,7 @@ def _open(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options) 
     return opened
 
 
-def _within_limits(
-    records: list[Comment], cursor: Cursor, held: int, collected: int, options: Options
-) -> list[Comment]:
+def within_limits(records: list[Comment], cursor: Cursor, held: int, collected: int, options: Options) -> list[Comment]:
     """The records of a page that the person's limits allow."""
     if options.max_replies is not None:
         kept, per_thread = [], {cursor.chain: held}

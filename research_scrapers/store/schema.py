@@ -99,7 +99,7 @@ CREATE TABLE artifacts (
     id         INTEGER PRIMARY KEY,
     run_id     TEXT NOT NULL REFERENCES runs (id),
     sub_job_id INTEGER REFERENCES sub_jobs (id),
-    kind       TEXT NOT NULL,             -- comments | raw_body
+    kind       TEXT NOT NULL,             -- raw_body
     location   TEXT NOT NULL,
     checksum   TEXT NOT NULL,
     version    INTEGER NOT NULL,
@@ -318,6 +318,12 @@ def m0003_transcripts(db: Database) -> None:
 def m0004_danmaku(db: Database) -> None:
     """Danmaku, the parts of a video, and sub-jobs that wait for their job's metadata."""
     _run_script(db, _DANMAKU)
+
+
+@migrations()
+def m0005_raw_bodies(db: Database) -> None:
+    """What reading an artifact's body again needs."""
+    db.execute("ALTER TABLE artifacts ADD COLUMN context TEXT")  # JSON: cursor, address, status, time …
 
 
 @migrations()

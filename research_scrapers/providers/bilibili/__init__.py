@@ -10,6 +10,7 @@ from research_scrapers.providers.bilibili.links import link, part_of, recognise
 from research_scrapers.providers.bilibili.metadata import MetadataRoute
 from research_scrapers.providers.bilibili.privacy import discreet
 from research_scrapers.providers.bilibili.refusals import judge
+from research_scrapers.providers.bilibili.scrub import scrub
 from research_scrapers.providers.bilibili.subtitles import SubtitlesRoute
 from research_scrapers.providers.bilibili.visit import BilibiliVisit
 
@@ -65,6 +66,8 @@ PROVIDER = Provider(
     part=part_of,
     visit=BilibiliVisit,
     discreet=discreet,
+    visit_facts=("logged_in",),
+    scrub=scrub,
     # People who know the site report bans of minutes to hours from a few requests a second on, and none at one.
     paces={"bilibili.com": Pace(2, 1.0, 20), "hdslb.com": Pace(4, 2.0, 40), "b23.tv": Pace(1, 1.0, 5)},
     robots_help="ask Bilibili for permission, or leave its links out; ",

@@ -8,6 +8,7 @@ from research_scrapers.providers.tracks import wanted_of
 from research_scrapers.providers.youtube.api import ApiRoute
 from research_scrapers.providers.youtube.links import link, recognise
 from research_scrapers.providers.youtube.refusals import judge
+from research_scrapers.providers.youtube.scrub import scrub
 from research_scrapers.providers.youtube.transcripts import TranscriptRoute
 from research_scrapers.providers.youtube.web import WebRoute
 
@@ -45,6 +46,7 @@ PROVIDER = Provider(
     ),
     comments=comments,
     transcripts=transcripts,
+    scrub=scrub,
     key_parameter="key",
     robots_help="set YOUTUBE_API_KEY to collect comments by the official API; ",
     # «Consent given»: without it, European addresses get the consent page in place of the watch page.

@@ -71,7 +71,7 @@ class TranscriptRoute(Route):
         self.wanted = wanted or Wanted()
 
     def start(self, video_id: str, options: Options, session: Session = NO_SESSION) -> Cursor:
-        """The library is asked first (`listed_by_library`); the watch page when it cannot."""
+        """The library is asked first (`_listed_by_library`); the watch page when it cannot."""
         return Cursor(MAIN, LIBRARY)
 
     def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
@@ -97,6 +97,10 @@ class TranscriptRoute(Route):
         frame = Frame.of(video_id, cursor, fetched_at)
         if cursor.step == "track":
             return _read_track(answer, frame)
+        if cursor.step == LIBRARY_TRACK:
+            return _read_library_track(answer, frame)
+        if cursor.step == LIBRARY:
+            return self._listed_by_library(decode_object(answer.body), frame)
         if cursor.step == _PANEL:
             return _read_panel(answer, frame)
         learnt: dict[str, str] = {}
@@ -119,16 +123,16 @@ class TranscriptRoute(Route):
         track = f"{TIMEDTEXT}?v=aaaaaaaaaaA&lang=en&fmt=json3"
         return (watch_page("aaaaaaaaaaA").url, PLAYER, track, GET_TRANSCRIPT)
 
-    def listed_by_library(self, video_id: str, cursor: Cursor, player: dict[str, Any], fetched_at: datetime) -> Page:
+    def _listed_by_library(self, player: dict[str, Any], frame: Frame) -> Page:
         """The tracks in the player answer that the library was given. Read by us, because the library keeps one of two
         tracks of a language.
         """
-        page = self._read_list(player, Frame.of(video_id, Cursor(MAIN, "player_android"), fetched_at))
+        page = self._read_list(player, replace(frame, cursor=Cursor(MAIN, "player_android")))
         if page.next is not None:  # its client gives none of them: ours are asked before the panel is
             raise _refused_by_all()
         # Translations are throttled hardest, so they have a budget that only our own requests know.
         found = tuple(one if ">" in one.chain else replace(one, step=LIBRARY_TRACK) for one in page.found)
-        return replace(page, cursor=cursor, found=found)
+        return replace(page, cursor=frame.cursor, found=found)
 
     def _read_list(self, data: dict[str, Any], frame: Frame) -> Page:
         cursor, onward = frame.cursor, _onward(frame.cursor)
@@ -168,11 +172,11 @@ class TranscriptRoute(Route):
         return Page(cursor, found=found, **told)
 
 
-def read_library_track(video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime) -> Page:
+def _read_library_track(answer: Answer, frame: Frame) -> Page:
     """The track in the answer that the library was given. Read by us, because the library drops what stands in angle
     brackets.
     """
-    page = _read_track(answer, Frame.of(video_id, cursor, fetched_at))
+    page = _read_track(answer, frame)
     for record in page.records:
         record.extras["route"] = "library"
     return page
