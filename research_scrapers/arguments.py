@@ -62,11 +62,15 @@ def read_options(arguments: Mapping[str, Any], kinds: Sequence[Kind]) -> Options
     )
 
 
+def near(name: object, known: Sequence[str]) -> str:
+    """What someone probably meant, or what there is."""
+    nearest = difflib.get_close_matches(str(name), known, n=1)
+    return f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(known)}"
+
+
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
-        nearest = difflib.get_close_matches(str(value), allowed, n=1)
-        hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(allowed)}"
-        raise SettingInvalid(f"-a {name}={value}: no such choice. {hint}")
+        raise SettingInvalid(f"-a {name}={value}: no such choice. {near(value, allowed)}")
     return value
 
 

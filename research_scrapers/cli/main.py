@@ -11,7 +11,9 @@ import click
 from research_scrapers import __version__
 from research_scrapers.cli.common import DB, existing, find_run
 from research_scrapers.cli.demo import run_demo
+from research_scrapers.cli.doctor import doctor_command
 from research_scrapers.cli.files import write_transcripts
+from research_scrapers.cli.manage import cancel_command, retry_command, status_command
 from research_scrapers.cli.scrape import scrape_command
 from research_scrapers.errors import InputError, ResearchError
 from research_scrapers.formats import WRITERS
@@ -35,7 +37,8 @@ def demo(folder: Path, latency_ms: int) -> None:
     sys.exit(run_demo(folder, latency_ms))
 
 
-cli.add_command(scrape_command)
+for command in (scrape_command, status_command, retry_command, cancel_command, doctor_command):
+    cli.add_command(command)
 
 
 @cli.command()
