@@ -30,10 +30,9 @@ def check_online(config: Config) -> Iterator[Finding]:
     """Ask, and say what came of it."""
     rules: dict[str, Protego | str | None] = {}
     for name, spider in SPIDERS.items():
-        provider = providers()[spider.provider_name]
-        for kind in spider.kinds:
-            route = provider.route(kind, config.options({}, spider.kinds), config.api_key)
-            yield from _robots(config, name, kind, provider, route.probes(), rules)
+        provider, options = providers()[spider.provider_name], config.options({}, spider.kinds)
+        ways = [provider.route(kind, options, config.api_key) for kind in spider.kinds]
+        yield from _robots(config, name, provider, [url for way in ways for url in way.probes()], rules)
     if config.api_key:
         yield from _key(config)
     for name, login in config.logins.items():
@@ -42,9 +41,8 @@ def check_online(config: Config) -> Iterator[Finding]:
 
 
 def _robots(
-    config: Config, line: str, kind: Kind, provider: Provider, probes: tuple[str, ...],
-    rules: dict[str, Protego | str | None],
-) -> Iterator[Finding]:  # fmt: skip
+    config: Config, line: str, provider: Provider, probes: list[str], rules: dict[str, Protego | str | None]
+) -> Iterator[Finding]:
     closed = []
     for url in probes:
         host = urlsplit(url).netloc
@@ -58,9 +56,9 @@ def _robots(
             closed.append(f"{host}{urlsplit(url).path}")
     if closed and config.obey_robots:
         ways = f"{provider.robots_help}leave it out with --skip {line}; or decide: RESEARCH_ROBOTS=ignore"
-        yield "bad", f"{line}: {kind} is closed: robots.txt disallows {', '.join(closed)}", ways
+        yield "bad", f"{line} is closed: robots.txt disallows {', '.join(closed)}", ways
     elif probes:
-        yield "ok", f"{line}: {kind} is open" + (", for robots.txt is ignored" if closed else " to robots"), ""
+        yield "ok", f"{line} is open" + (", for robots.txt is ignored" if closed else " to robots"), ""
 
 
 def _rules(config: Config, host: str) -> Protego | str | None:

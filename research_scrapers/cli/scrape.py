@@ -126,6 +126,8 @@ def resumed(settings: Settings, run_id: str, lines: Sequence[str] | None, argume
 def go(settings: Settings, order: Order) -> NoReturn:
     """Do the run, say what it came to, and end with its exit code."""
     result = scrape(settings, order)
+    if result.failure is not None and not result.centre.begun and not result.idle:
+        raise result.failure
     store = Store(Path(settings["RESEARCH_DB"]))
     try:
         if result.idle:
@@ -163,6 +165,8 @@ def _replica(settings: Settings, dry_run: bool) -> Iterator[str]:
              "RESEARCH_DB": str(_DEMO / "research.db")},
             priority="cmdline",
         )  # fmt: skip
+        quick = {"DOMAIN_CONCURRENCY": {"bilibili.com": 8}, "DOMAIN_RATES": {"bilibili.com": 30}}
+        settings.setdict(quick, priority=FLAG - 1)  # a replica need not be spared
         if dry_run:
             yield ",".join(links)
             return

@@ -122,7 +122,7 @@ class Centre(Source):
             return
         closed = {line.name: line.failure for line in self.lines.values() if isinstance(line.failure, RobotsRefused)}
         if closed and not self.begun:
-            self.stop(refused_together(closed))
+            self.stop(refused_together(closed, others=len(closed) < len(self.lines)))
         else:
             self._begin()
 

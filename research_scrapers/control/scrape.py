@@ -187,6 +187,7 @@ def _begun_with(config: Config, run_id: str) -> Any:
 
 
 def _crawl(settings: Settings, order: Order, centre: Centre, gate: Gate) -> None:
+    quieten(settings)
     process = AsyncCrawlerProcess(settings)
     quieten(settings)
     for name, line in centre.lines.items():

@@ -40,10 +40,17 @@ _NOISE = (
 
 
 def quieten(settings: BaseSettings) -> None:
-    """Leave out Scrapy's own chatter; to be called when Scrapy has just set up its logging."""
+    """Leave out Scrapy's own chatter. Setting up its logging undoes levels, though not filters: to be called before
+    that for what it says while it starts, and again after.
+    """
     if settings.get("LOG_LEVEL") != "DEBUG":
+        logging.getLogger("scrapy.utils.log").addFilter(_grave)
         for noise in _NOISE:
             logging.getLogger(noise).setLevel(logging.WARNING)
+
+
+def _grave(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
 
 
 class Progress:

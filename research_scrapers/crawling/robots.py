@@ -56,12 +56,12 @@ async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
     raise RobotsUnknown(f"{url} answered {answer.status}. Try again later")
 
 
-def refused_together(lines: Mapping[str, RobotsRefused]) -> RobotsRefused:
-    """One error for all lines that are closed, with every way on."""
+def refused_together(lines: Mapping[str, RobotsRefused], others: bool) -> RobotsRefused:
+    """One error for all lines that are closed, with every way on; without them, if there are others."""
     closed = "; ".join(f"{name}: {refused.closed}" for name, refused in lines.items())
     ways = "".join(dict.fromkeys(refused.ways for refused in lines.values()))
-    skip = " ".join(f"--skip {name}" for name in lines)
+    skip = f"leave these lines out with {' '.join(f'--skip {name}' for name in lines)}; " if others else ""
     return RobotsRefused(
-        f"{closed}. Nothing else was requested. Ways on: {ways}leave these lines out with {skip}; {IGNORE}",
+        f"{closed}. Nothing else was requested. Ways on: {ways}{skip}{IGNORE}",
         closed=closed, ways=ways,
     )  # fmt: skip
