@@ -228,14 +228,19 @@ class Runs:
                 (run_id,),
             ).rowcount
             if partial:
-                for table in ("sightings", "transcript_sightings", "danmaku_sightings"):
+                for table in ("sightings", "transcript_sightings", "danmaku_sightings", "checkpoints"):
                     conn.execute(f"DELETE FROM {table} WHERE sub_job_id IN {anew}", (run_id,))  # noqa: S608
                 conn.execute(
-                    "UPDATE sub_jobs SET session = '{}', pages = 0, top_level = 0, replies = 0, threads_found = 0,"  # noqa: S608
-                    f" threads_done = 0, threads_failed = 0, claimed = NULL, note = NULL WHERE id IN {anew}",
+                    f"UPDATE jobs SET status = 'pending' WHERE id IN (SELECT job_id FROM sub_jobs WHERE id IN {anew})",  # noqa: S608
                     (run_id,),
                 )
-                conn.execute(f"DELETE FROM checkpoints WHERE sub_job_id IN {anew}", (run_id,))  # noqa: S608
+                conn.execute(
+                    "UPDATE sub_jobs SET status = 'pending', outcome = NULL, reason = NULL, detail = NULL,"  # noqa: S608
+                    " retriable = 0, finished_at = NULL, session = '{}', pages = 0, top_level = 0, replies = 0,"
+                    " threads_found = 0, threads_done = 0, threads_failed = 0, claimed = NULL, note = NULL"
+                    f" WHERE id IN {anew}",
+                    (run_id,),
+                )
         return asked
 
     def close(self, run_id: str, reason: str | None) -> int:
