@@ -179,8 +179,9 @@ def take_names(settings: BaseSettings) -> None:
         settings.set(knobs.WRONG, str(error), priority="cmdline")
 
 
-def restore(settings: BaseSettings, snapshot: Mapping[str, Any]) -> None:
-    """Go on with the limits that a run was begun with; flags and ``-s`` are stronger. Whether robots.txt is obeyed is
+def restore(settings: BaseSettings, snapshot: Mapping[str, Any], domains: Mapping[str, Any] | None = None) -> None:
+    """Go on with the limits that a run was begun with; flags (those of single domains: ``domains``) and ``-s`` are
+    stronger. Whether robots.txt is obeyed is
     the run's decision too, unless the person has decided it anew.
     """
     decided, others = knobs.of_run(snapshot.get("knobs", {}), snapshot.get("decided", ()))
@@ -191,6 +192,9 @@ def restore(settings: BaseSettings, snapshot: Mapping[str, Any]) -> None:
     settings.set(knobs.DECIDED, now, priority="cmdline")
     settings.setdict(others, priority="project")
     settings.setdict(decided, priority=_RUN)
+    if domains:
+        had = (others | decided).get("DOMAIN_CONCURRENCY", {})
+        settings.set("DOMAIN_CONCURRENCY", {**had, **domains}, priority=FLAG)
 
 
 def _check_names(settings: BaseSettings) -> None:

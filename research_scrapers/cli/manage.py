@@ -52,7 +52,7 @@ def retry_command(
 ) -> None:
     """Try again what RUN (default: the newest) could not get: without options, what failed for a passing reason."""
     settings = settings_with(config, sets, {"RESEARCH_DB": str(db) if db else None})
-    order = resumed(settings, run, None, {})
+    order = resumed(settings, run)
     assert order.resume is not None
     with existing(Path(settings["RESEARCH_DB"])) as store:
         asked = Runs(store).ask_again(order.resume, failed=failed, partial=partial)
@@ -183,7 +183,8 @@ def _state(told: dict[str, Any]) -> str:
     if told["alive"]:
         _, process, _, _ = (told["process"] or "///").rsplit("/", 3)
         stopping = ", asked to stop" if told["cancel_asked"] else ""
-        return f"at work, process {process}, last word {told['told_s_ago']} s ago{stopping}"
+        word = "" if told["told_s_ago"] is None else f", last word {told['told_s_ago']} s ago"
+        return f"at work, process {process}{word}{stopping}"
     if told["status"] == "in_progress":
         return "its process died; nothing that was stored is lost"
     if told["status"] == "success":
@@ -202,7 +203,7 @@ def _resume(now: Standing) -> str:
 
 
 def _ago(now: Standing, moment: float) -> int | None:
-    return round(moment - now.live["at"]) if "at" in now.live else None
+    return round(moment - now.live["at"]) if "lines" in now.live else None  # a spider alone tells only that it began
 
 
 def _clock(moment: float | None) -> str | None:

@@ -81,7 +81,7 @@ def scrape_command(
         if demo:
             links = stack.enter_context(_replica(settings, dry_run))
         if resume:
-            order = resumed(settings, resume, lines if only or skip else None, given)
+            order = resumed(settings, resume, lines if only or skip else None, given, dict(map(pair, domains)))
         else:
             order = Order(None, lines, given)
         if links:
@@ -106,12 +106,15 @@ def settings_with(config: Path | None, sets: Sequence[str], flags: Mapping[str, 
     return settings
 
 
-def resumed(settings: Settings, run_id: str, lines: Sequence[str] | None, arguments: Mapping[str, str]) -> Order:
+def resumed(
+    settings: Settings, run_id: str, lines: Sequence[str] | None = None, arguments: Mapping[str, str] | None = None,
+    domains: Mapping[str, str] | None = None,
+) -> Order:  # fmt: skip
     """What was asked of a run; from now on the settings are the run's too. Other lines or arguments are refused."""
     with existing(Config.from_settings(settings).db) as store:
         run = find_run(store, run_id)
     order = order_of(run)
-    changed = {name: value for name, value in arguments.items() if str(order.arguments.get(name)) != value}
+    changed = {name: value for name, value in (arguments or {}).items() if str(order.arguments.get(name)) != value}
     if changed or (lines is not None and set(lines) != set(order.lines)):
         had = [*order.lines, *(f"{name}={value}" for name, value in order.arguments.items())]
         wanted = [*(lines or ()), *(f"{name}={value}" for name, value in changed.items())]
@@ -119,7 +122,7 @@ def resumed(settings: Settings, run_id: str, lines: Sequence[str] | None, argume
             f"{run.id} was begun with {', '.join(had)}, not with {', '.join(wanted)}. Resume it without them, or begin "
             "a new run with --links"
         )
-    restore(settings, run.config)
+    restore(settings, run.config, domains)
     return order
 
 

@@ -159,3 +159,11 @@ def test_the_decision_about_robots_is_the_runs_until_it_is_made_anew(read):
     now = read(environment={"RESEARCH_ROBOTS": "ignore"})
     restore(now, obeying.snapshot(obeying.options({}), "web"))
     assert not Config.from_settings(now).obey_robots
+
+
+def test_a_flag_for_one_domain_leaves_the_runs_others(read):
+    begun = Config.from_settings(read("max_concurrency_per_domain = {'bilibili.com' = 4, 'youtube.com' = 9}"))
+    again = read("", flags={"DOMAIN_CONCURRENCY": {"youtube.com": "3"}})
+    restore(again, begun.snapshot(begun.options({}), "web"), {"youtube.com": "3"})
+    limits = Config.from_settings(again).limits
+    assert (limits.pace("bilibili.com").in_flight, limits.pace("youtube.com").in_flight) == (4, 3)
