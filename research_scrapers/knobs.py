@@ -83,7 +83,7 @@ KNOBS = {
         Knob("steal_policy", "STEAL_POLICY", "text", choices=("least", "most", "turn", "none")),
         Knob("lease_s", "LEASE_S", "number"),
         Knob("enable_http_cache", "HTTPCACHE_ENABLED", "switch"),
-        Knob("enable_raw_capture", "RAW_CAPTURE_ENABLED", "switch"),
+        Knob("enable_raw_capture", "RAW_CAPTURE", "switch"),
         Knob("log_level", "LOG_LEVEL", "text", choices=("DEBUG", "INFO", "WARNING", "ERROR"), of_run=False),
     )
 }

@@ -37,7 +37,7 @@ TRANSCRIPT_AGE_DAYS = 30.0  # with refresh=stale: transcripts older than this ar
 STEAL_POLICY = "least"  # from which line a worker without work at home takes: least, most, turn, none
 MAX_BROWSERS = 0  # browsers in use; this version has no browser route
 MAX_PAGES_PER_BROWSER = 0  # pages of one browser; likewise
-RAW_CAPTURE_ENABLED = False  # keep the bodies of all answers
+RAW_CAPTURE = False  # keep the bodies of all answers
 LEASE_S = 120.0  # how long a sub-job stays ours without a sign of life
 
 # -- politeness ---------------------------------------------------------------------------------------------------
