@@ -33,7 +33,8 @@ class Knob:
     name: str
     setting: str
     kind: str
-    """``whole``, ``number``, ``switch``, ``text``, or ``domains``: a number, or one for each of some domains."""
+    """``whole``, ``number``, ``switch``, ``text``; ``seconds``: a number or ``never``; ``domains``: a number, or one for
+    each of some domains."""
     own_variable: str = ""
     choices: tuple[str, ...] = ()
     secret: bool = False
@@ -73,7 +74,7 @@ KNOBS = {
         Knob("retry_attempts", "RETRY_TIMES", "whole"),
         Knob("retry_backoff_base", "RETRY_BACKOFF_BASE", "number"),
         Knob("retry_backoff_cap_s", "RETRY_BACKOFF_CAP_S", "number"),
-        Knob("breaker_cooldown_s", "BREAKER_COOLDOWN_S", "number"),
+        Knob("breaker_cooldown_s", "BREAKER_COOLDOWN_S", "seconds"),
         Knob("breaker_threshold", "BREAKER_THRESHOLD", "whole"),
         Knob("breaker_patience", "BREAKER_PATIENCE", "whole"),
         Knob("comments_inflight_window", "COMMENTS_INFLIGHT_WINDOW", "whole"),
@@ -132,7 +133,9 @@ def settings_of(knob: Knob, value: Any, where: str) -> dict[str, Any]:
         return _domains(knob, value, told)
     if knob.kind == "switch":
         return {knob.setting: _switch(told, value)}
-    if knob.kind in ("whole", "number"):
+    if knob.kind == "seconds" and value == "never":
+        return {knob.setting: value}
+    if knob.kind in ("whole", "number", "seconds"):
         return {knob.setting: _number(told, value, whole=knob.kind == "whole")}
     if knob.choices:
         return {knob.setting: _choice(told, value, knob)}
