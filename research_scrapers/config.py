@@ -7,13 +7,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from research_scrapers import __version__
+from scrapy.settings import default_settings
+
+from research_scrapers import __version__, knobs
+from research_scrapers.arguments import ARGUMENTS, read_options
 from research_scrapers.errors import SettingInvalid
 from research_scrapers.models import Kind, Options
 from research_scrapers.providers import Pace, Provider, providers
@@ -22,41 +24,18 @@ from research_scrapers.verdicts import RetryPolicy
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-SORTS = ("newest", "top")
-REFRESHES = {Kind.COMMENTS: ("all", "new"), Kind.TRANSCRIPT: ("stale", "always", "never")}
-"""The first is the default."""
+__all__ = ["ARGUMENTS", "Config", "Limits", "restore", "take_names"]
+
 SCRAPYS = (
     "DOWNLOAD_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_MAXSIZE", "DOWNLOAD_WARNSIZE", "CONCURRENT_ITEMS",
     "AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY", "AUTOTHROTTLE_TARGET_CONCURRENCY",
 )  # fmt: skip
 """Scrapy's own numbers, checked here so that a slip of the pen is told in a sentence."""
-ARGUMENTS = {
-    Kind.COMMENTS: {
-        "sort": "newest (complete) or top",
-        "max_comments": "at most so many comments and replies per video",
-        "max_replies": "at most so many replies per thread (0 = none)",
-        "refresh": "all, or new: stop where an earlier run's unbroken range begins",
-    },
-    Kind.DANMAKU: {
-        "danmaku": "0 leaves danmaku out",
-        "parts": "all (default) or first: of a video in several parts whose link names none",
-        "history": "danmaku of these days too: 2024-01-01..2024-01-31, or all (needs a login; a request per day)",
-    },
-    Kind.METADATA: {},
-    Kind.TRANSCRIPT: {
-        "languages": "in order of preference: en,zh-Hans,* (default: the video's own)",
-        "kinds": "manual,asr: which, and in which order",
-        "translate": "also the machine translation into this language",
-        "tracks": "all: every track that the site lists",
-        "refresh": "stale, always or never: what to do about a video whose transcripts are here",
-        "parts": "all (default) or first: of a video in several parts whose link names none",
-    },
-}
-PARTS = ("all", "first")
 _COOKIE = re.compile(r"[!#-+\--:<-\[\]-~]+")
 """What a cookie's value may consist of."""
-_PROJECT = 20
-"""Scrapy's priority of the project's settings: what stands above it, a person has decided."""
+_PROJECT, _RUN, FLAG, _COMMAND = 20, 30, 35, 40
+"""Scrapy's priorities: the project's settings, and above them what a person has decided: in an earlier session of the
+run, by a flag of ours, by ``-s``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +79,15 @@ class Config:
     limits: Limits
     retry: RetryPolicy
     window: int
+    workers: int
+    policy: str
     transcripts_boost: float
     lease_s: float
     transcript_age_days: float
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    """Every knob as it stands, without secrets."""
+    decided: Mapping[str, str] = field(default_factory=dict)
+    """Those settings that a person has decided, and where."""
 
     def in_flight(self, provider: Provider) -> int:
         """How many requests of one line can be in flight at all."""
@@ -111,13 +96,17 @@ class Config:
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Config:
+        _check_names(settings)
         number = _Numbers(settings)
         for name in SCRAPYS:
             number.real(name, 0)
+        for name in ("MAX_BROWSERS", "MAX_PAGES_PER_BROWSER"):
+            if number.whole(name, 0):
+                raise SettingInvalid(f"{_told(settings, name)}: this version has no browser route. Leave it at 0")
         return cls(
             db=Path(settings.get("RESEARCH_DB") or "research.db"),
             jobdir=_jobdir(settings.get("JOBDIR")),
-            obey_robots=settings.getbool("ROBOTSTXT_OBEY"),
+            obey_robots=_switch(settings, "ROBOTSTXT_OBEY"),
             robots_agent=settings.get("ROBOTSTXT_USER_AGENT") or settings.get("USER_AGENT") or "*",
             api_key=settings.get("YOUTUBE_API_KEY") or None,
             logins={"bilibili": login} if (login := _login(settings)) else {},
@@ -141,37 +130,22 @@ class Config:
                 cap_s=number.real("RETRY_BACKOFF_CAP_S", 0),
             ),
             window=number.whole("COMMENTS_INFLIGHT_WINDOW", 1),
+            workers=number.whole("WORKER_POOL_SIZE", 1),
+            policy=settings["STEAL_POLICY"],
             transcripts_boost=number.real("TRANSCRIPTS_PRIORITY_BOOST", 0),
             lease_s=number.real("LEASE_S", 1),
             transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
+            knobs=knobs.in_force(settings),
+            decided={name: _where(settings, name) for name in knobs.OF_SETTING if _decided(settings, name)},
         )
 
     def options(self, arguments: Mapping[str, Any], kinds: Sequence[Kind] = (Kind.COMMENTS,)) -> Options:
         """The spider arguments (``-a``), checked."""
-        allowed = {name: told for kind in kinds for name, told in ARGUMENTS[kind].items()}
-        kind = kinds[0]
-        known = {name: value for name, value in arguments.items() if not name.startswith("_")}  # Scrapyd adds _job
-        for name in known.keys() - allowed.keys():
-            nearest = difflib.get_close_matches(name, ["links", *allowed], n=1)
-            hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: links, {', '.join(allowed)}"
-            raise SettingInvalid(f"-a {name}={known[name]}: no such argument. {hint}")
-        history = _history(known.get("history"))
-        if history and not self.logins.get("bilibili"):
+        options = read_options(arguments, kinds)
+        if options.history and not self.logins.get("bilibili"):
             raise SettingInvalid("-a history: the site shows earlier days only to those who are logged in. Set "
                                  "BILIBILI_SESSDATA, or leave it out")  # fmt: skip
-        return Options(
-            sort=_one_of("sort", known.get("sort", "newest"), SORTS),
-            refresh=_one_of("refresh", known.get("refresh", REFRESHES[kind][0]), REFRESHES[kind]),
-            max_comments=_count("max_comments", known.get("max_comments")),
-            max_replies=_count("max_replies", known.get("max_replies")),
-            languages=known.get("languages") or None,
-            kinds=known.get("kinds") or None,
-            translate=known.get("translate") or None,
-            tracks=known.get("tracks") or None,
-            parts=_one_of("parts", known.get("parts", PARTS[0]), PARTS),
-            danmaku=_one_of("danmaku", str(known.get("danmaku", "1")), ("1", "0")) == "1",
-            history=history,
-        )
+        return options
 
     def snapshot(self, options: Options, route: str) -> dict[str, Any]:
         """What a run records of its configuration: everything but secrets."""
@@ -179,7 +153,7 @@ class Config:
             "version": __version__, "route": route, "robots": "obey" if self.obey_robots else "ignore",
             "api_key": "set" if self.api_key else "not set",
             "logins": sorted(self.logins), "options": asdict(options), "limits": asdict(self.limits),
-            "retry": asdict(self.retry), "comments_inflight_window": self.window,
+            "retry": asdict(self.retry), "knobs": dict(self.knobs), "decided": sorted(self.decided),
         }  # fmt: skip
 
 
@@ -198,47 +172,71 @@ class _Numbers:
         try:
             number = kind(value)
         except (TypeError, ValueError):
-            raise SettingInvalid(f"{name}={value}: it must be {what}") from None
+            raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what}") from None
         if not least <= number < float("inf"):
-            raise SettingInvalid(f"{name}={value}: it must be {what} of at least {least}")
+            raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what} of at least {least}")
         return number
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        nearest = difflib.get_close_matches(str(value), allowed, n=1)
-        hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(allowed)}"
-        raise SettingInvalid(f"-a {name}={value}: no such choice. {hint}")
-    return value
-
-
-def _count(name: str, value: Any) -> int | None:
-    if value is None or value == "":
-        return None
+def take_names(settings: BaseSettings) -> None:
+    """Let settings that were given by the name of their knob (``-s max_concurrency_global=8``) count as such."""
     try:
-        number = int(value)
-    except (TypeError, ValueError):
-        raise SettingInvalid(f"-a {name}={value}: it must be a whole number") from None
-    if number < 0:
-        raise SettingInvalid(f"-a {name}={value}: it must not be negative")
-    return number
+        settings.setdict(knobs.named(settings.items()), priority="cmdline")
+    except knobs.KnobWrong as error:
+        settings.set(knobs.WRONG, str(error), priority="cmdline")
 
 
-def _history(value: str | None) -> str | None:
-    if not value or value == "all":
-        return value or None
+def restore(settings: BaseSettings, snapshot: Mapping[str, Any], domains: Mapping[str, Any] | None = None) -> None:
+    """Go on with the limits that a run was begun with; flags (those of single domains: ``domains``) and ``-s`` are
+    stronger. Whether robots.txt is obeyed is
+    the run's decision too, unless the person has decided it anew.
+    """
+    decided, others = knobs.of_run(snapshot.get("knobs", {}), snapshot.get("decided", ()))
+    for values in (decided, others):
+        if _decided(settings, "ROBOTSTXT_OBEY"):
+            values.pop("ROBOTSTXT_OBEY", None)
+    now = {name: where for name, where in (settings.get(knobs.DECIDED) or {}).items() if name not in others}
+    settings.set(knobs.DECIDED, now, priority="cmdline")
+    settings.setdict(others, priority="project")
+    settings.setdict(decided, priority=_RUN)
+    if domains:
+        had = (others | decided).get("DOMAIN_CONCURRENCY", {})
+        settings.set("DOMAIN_CONCURRENCY", {**had, **domains}, priority=FLAG)
+
+
+def _check_names(settings: BaseSettings) -> None:
+    if wrong := settings.get(knobs.WRONG):
+        raise SettingInvalid(wrong)
+    for name in settings:
+        if (settings.getpriority(name) or 0) >= _COMMAND and (near := knobs.misspelt(name, dir(default_settings))):
+            raise SettingInvalid(f"-s {name}: no setting is called so. Did you mean {near}?")
+
+
+def _where(settings: BaseSettings, name: str) -> str:
+    """Where a person has decided a setting."""
+    if (settings.getpriority(name) or 0) > _PROJECT:
+        return {_RUN: "the run", FLAG: "a flag"}.get(settings.getpriority(name) or 0, "-s")
+    return str((settings.get(knobs.DECIDED) or {}).get(name, ""))
+
+
+def _told(settings: BaseSettings, name: str) -> str:
+    """A setting and its value, under the name and at the place where a person wrote it."""
+    where = (settings.get(knobs.DECIDED) or {}).get(name)
+    if where is None or (settings.getpriority(name) or 0) > _PROJECT:
+        return f"{name}={settings.get(name)}"
+    return f"{knobs.OF_SETTING[name].name}={settings.get(name)} ({where})"
+
+
+def _switch(settings: BaseSettings, name: str) -> bool:
     try:
-        first, _, last = value.partition("..")
-        if date.fromisoformat(first) <= date.fromisoformat(last or first):
-            return f"{first}..{last or first}"
+        return settings.getbool(name)
     except ValueError:
-        pass
-    raise SettingInvalid(f"-a history={value}: it must be days such as 2024-01-01..2024-01-31, or all")
+        raise SettingInvalid(f"{_told(settings, name)}: it must be True or False") from None
 
 
 def _decided(settings: BaseSettings, name: str) -> bool:
     """Whether a person set this, rather than the project."""
-    return (settings.getpriority(name) or 0) > _PROJECT
+    return (settings.getpriority(name) or 0) > _PROJECT or name in (settings.get(knobs.DECIDED) or {})
 
 
 def _paces(settings: BaseSettings) -> dict[str, Pace]:
@@ -271,22 +269,17 @@ def _by_domain(settings: BaseSettings, name: str, kind: type[int] | type[float],
     """A setting such as ``{"bilibili.com": 4}`` or ``bilibili.com=4,youtube.com=16``."""
     value = settings.get(name) or {}
     known = sorted({domain for provider in providers().values() for domain in provider.hosts.values()})
-    found: dict[str, float] = {}
     try:
-        if isinstance(value, str) and not value.lstrip().startswith("{"):
-            value = dict(part.split("=") for part in value.split(","))
-        elif isinstance(value, str):
-            value = json.loads(value)
-        for domain, number in dict(value).items():
-            found[domain.strip()] = kind(number)
+        found = {domain: kind(number) for domain, number in knobs.split(value).items()}
     except (TypeError, ValueError, AttributeError):
-        raise SettingInvalid(f"{name}={value}: write it as bilibili.com=2,youtube.com=16") from None
+        raise SettingInvalid(f"{_told(settings, name)}: write it as bilibili.com=2,youtube.com=16") from None
     for domain, amount in found.items():
         if domain not in known:
             nearest = difflib.get_close_matches(domain, known, n=1)
-            raise SettingInvalid(f"{name}: {domain} is no domain of ours. There are: {', '.join(nearest or known)}")
+            hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(known)}"
+            raise SettingInvalid(f"{_told(settings, name)}: {domain} is no domain of ours. {hint}")
         if not least <= amount < float("inf"):
-            raise SettingInvalid(f"{name}: {domain}={amount} must be at least {least}")
+            raise SettingInvalid(f"{_told(settings, name)}: {domain}={amount} must be at least {least}")
     return found
 
 

@@ -119,6 +119,13 @@ class RobotsRefused(RunError):
 
     exit_code = 4
 
+    def __init__(self, detail: str = "", *, closed: str = "", ways: str = "") -> None:
+        super().__init__(detail)
+        self.closed = closed
+        """Which host disallows what."""
+        self.ways = ways
+        """What else a person can do at this site."""
+
 
 class RobotsUnknown(RunError):
     """robots.txt could not be read, so it is not known what is allowed."""

@@ -8,7 +8,7 @@ import io
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -34,8 +34,14 @@ class Links:
     path: Path | None = None
     texts: tuple[str, ...] = ()
     stdin: BinaryIO | None = None
+    priority: int = 0
+    """Added to every link's own."""
 
     def __iter__(self) -> Iterator[Link | BadLine]:
+        for line in self._lines():
+            yield replace(line, priority=line.priority + self.priority) if isinstance(line, Link) else line
+
+    def _lines(self) -> Iterator[Link | BadLine]:
         if self.path is not None:
             with self.path.open("rb") as file:
                 yield from read_lines(_decoded(file))

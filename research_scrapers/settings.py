@@ -1,6 +1,12 @@
-"""Scrapy settings. Each one that departs from Scrapy's default says why, with the default in brackets."""
+"""Scrapy settings. Each one that departs from Scrapy's default says why, with the default in brackets.
+
+These are the defaults; what a person decided in ``research.toml`` or in the environment replaces them at the end.
+"""
 
 import os
+from pathlib import Path
+
+from research_scrapers import knobs
 
 BOT_NAME = "research_scrapers"
 SPIDER_MODULES = ["research_scrapers.spiders"]
@@ -8,11 +14,11 @@ NEWSPIDER_MODULE = "research_scrapers.spiders"
 COMMANDS_MODULE = "research_scrapers.commands"  # [""] `crawl` with exit codes that mean something
 
 # -- ours ---------------------------------------------------------------------------------------------------------
-RESEARCH_DB = os.environ.get("RESEARCH_DB", "research.db")  # where everything is stored
-YOUTUBE_API_KEY = os.environ.get("YOUTUBE_API_KEY", "")  # set: comments by the official Data API
-BILIBILI_SESSDATA = os.environ.get("BILIBILI_SESSDATA", "")  # the login cookie of a Bilibili account, if you have one
-BILIBILI_COOKIES = os.environ.get("BILIBILI_COOKIES", "")  # or a cookies file (cookies.txt, JSON) that holds it
-ORIGIN = os.environ.get("RESEARCH_ORIGIN", "")  # a local replica's address; empty: the real sites
+RESEARCH_DB = "research.db"  # where everything is stored
+YOUTUBE_API_KEY = ""  # set: comments by the official Data API
+BILIBILI_SESSDATA = ""  # the login cookie of a Bilibili account, if you have one
+BILIBILI_COOKIES = ""  # or a cookies file (cookies.txt, JSON) that holds it
+ORIGIN = ""  # a local replica's address; empty: the real sites
 COMMENTS_INFLIGHT_WINDOW = 3  # pages of one video in flight: its main chain and its reply threads
 WORKER_POOL_SIZE = 8  # `research scrape`: sub-jobs under way at a time, over all lines
 TRANSCRIPTS_PRIORITY_BOOST = 2.0  # how much sooner a free worker turns to transcripts; 1 = no sooner
@@ -28,11 +34,14 @@ BREAKER_THRESHOLD = 8  # passing faults in a row that open a line's breaker
 BREAKER_PATIENCE = 8  # refusals in a row, nothing served between, after which the run stops (all is kept)
 TRANSLATION_RATE = 0.5  # machine translations a second: the site throttles them hardest; 0 = no such limit
 TRANSCRIPT_AGE_DAYS = 30.0  # with refresh=stale: transcripts older than this are read again
+STEAL_POLICY = "least"  # from which line a worker without work at home takes: least, most, turn, none
+MAX_BROWSERS = 0  # browsers in use; this version has no browser route
+MAX_PAGES_PER_BROWSER = 0  # pages of one browser; likewise
 RAW_CAPTURE = False  # keep the body that each page was read from, for `research reparse`
 LEASE_S = 120.0  # how long a sub-job stays ours without a sign of life
 
 # -- politeness ---------------------------------------------------------------------------------------------------
-ROBOTSTXT_OBEY = os.environ.get("RESEARCH_ROBOTS", "obey") != "ignore"  # [False] the person decides, not we
+ROBOTSTXT_OBEY = True  # [False] the person decides, not we
 ROBOTSTXT_USER_AGENT = "research-scrapers"  # [None] the name under which robots.txt may address us
 # A browser's name, because the sites serve other pages to unknown clients; ours is added so that they can tell.
 USER_AGENT = (
@@ -47,6 +56,7 @@ AUTOTHROTTLE_START_DELAY = 0.0  # [5.0] it starts at what the caps allow, and sl
 AUTOTHROTTLE_TARGET_CONCURRENCY = 64.0  # [1.0] four times the cap, so that it only acts when latency rises
 AUTOTHROTTLE_MAX_DELAY = 60.0  # [60.0]
 RETRY_TIMES = 3  # [2] retries of a passing fault; our own middleware reads it
+HTTPCACHE_ENABLED = False  # [False] the person decides
 DOWNLOAD_TIMEOUT = 30  # [180] a page takes a second; half a minute of silence is a fault
 REDIRECT_ENABLED = False  # [True] a redirect here is a consent page or a block: the provider reads it
 METAREFRESH_ENABLED = False  # [True] likewise; looking for one decodes every page
@@ -123,3 +133,6 @@ LOG_LEVEL = "INFO"  # [DEBUG]
 LOG_FORMAT = "%(asctime)s %(levelname)s: %(message)s"
 LOG_VERSIONS: list[str] = []
 STATS_DUMP = False  # [True] the summary at the end says it in words
+
+# -- what a person decided ----------------------------------------------------------------------------------------
+globals().update(knobs.load(os.environ, Path.cwd()))

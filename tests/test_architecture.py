@@ -12,7 +12,9 @@ GROUND = {"models", "errors", "verdicts", "coverage"}
 """What every room may use."""
 ALLOWED = {
     **dict.fromkeys(GROUND, GROUND),
-    "config": GROUND | {"providers"},
+    "knobs": set(),
+    "arguments": GROUND,
+    "config": GROUND | {"providers", "knobs", "arguments"},
     "formats": GROUND,
     "providers": GROUND,
     "links": GROUND | {"providers"},
@@ -20,13 +22,28 @@ ALLOWED = {
     "items": GROUND | {"store"},
     "crawling": GROUND | {"config", "providers", "links", "store", "items"},
     "spiders": GROUND | {"crawling", "providers", "items"},
-    "control": GROUND | {"config", "providers", "links", "store", "crawling", "spiders"},
+    "control": GROUND | {"config", "arguments", "providers", "links", "store", "crawling", "spiders"},
     "reporting": GROUND | {"store"},
     "seeing": GROUND | {"config", "control", "crawling", "providers", "store", "reporting"},
     "api": GROUND | {"control", "links", "settings"},
     "commands": GROUND | {"crawling"},
-    "settings": set(),
-    "cli": GROUND | {"control", "seeing", "reporting", "store", "crawling", "spiders", "replica", "links", "formats"},
+    "settings": {"knobs"},
+    "cli": GROUND
+    | {
+        "control",
+        "seeing",
+        "reporting",
+        "store",
+        "crawling",
+        "spiders",
+        "replica",
+        "links",
+        "formats",
+        "config",
+        "knobs",
+        "arguments",
+        "providers",
+    },
     "replica": set(),
 }
 LARGEST = 400

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from research_scrapers import errors, settings
+from research_scrapers import errors, knobs, settings
 from research_scrapers.cli.main import cli
 from research_scrapers.config import ARGUMENTS
 from research_scrapers.store.database import Store
@@ -41,6 +41,24 @@ def test_every_argument_is_documented(name):
 def test_every_command_is_documented(name):
     assert f"`research {name}" in REFERENCE
     assert cli.commands[name].help
+
+
+OPTIONS = sorted({(name, max(parameter.opts, key=len)) for name, command in cli.commands.items()
+                  for parameter in command.params if parameter.param_type_name == "option"})  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "option"), OPTIONS)
+def test_every_option_is_documented(command, option):
+    sections = [part for part in re.split(r"^#+ ", REFERENCE, flags=re.MULTILINE) if f"`research {command}" in part]
+    assert any(f"`{option}" in section for section in sections)
+
+
+@pytest.mark.parametrize("knob", knobs.KNOBS.values(), ids=lambda knob: knob.name)
+def test_every_knob_is_documented_with_its_setting(knob):
+    row = next(line for line in REFERENCE.splitlines() if line.startswith(f"| `{knob.name}` |"))
+    assert f"`{knob.setting}`" in row
+    if knob.own_variable:
+        assert f"`{knob.own_variable}`" in row
 
 
 @pytest.mark.parametrize("kind", LEAVES, ids=lambda kind: kind.__name__)

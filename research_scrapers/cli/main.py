@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,8 +9,11 @@ from pathlib import Path
 import click
 
 from research_scrapers import __version__
+from research_scrapers.cli.common import DB, existing, find_run
 from research_scrapers.cli.demo import run_demo
+from research_scrapers.cli.doctor import doctor_command
 from research_scrapers.cli.files import write_transcripts
+from research_scrapers.cli.manage import cancel_command, retry_command, status_command
 from research_scrapers.cli.reparse import reparse_command
 from research_scrapers.cli.report import report_command
 from research_scrapers.cli.scrape import scrape_command
@@ -19,15 +21,8 @@ from research_scrapers.errors import InputError, ResearchError
 from research_scrapers.formats import WRITERS
 from research_scrapers.links import recognise
 from research_scrapers.models import Transcript, counted
-from research_scrapers.store.database import Store
 from research_scrapers.store.report import coverage_table, invalid_lines, runs_table, summary
-from research_scrapers.store.runs import Run, Runs
 from research_scrapers.store.transcripts import transcripts_of_run, transcripts_of_video
-
-_DB = click.option(
-    "--db", type=click.Path(path_type=Path), default=lambda: os.environ.get("RESEARCH_DB", "research.db"),
-    help="The database (default: RESEARCH_DB, or research.db here).",
-)  # fmt: skip
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,35 +39,34 @@ def demo(folder: Path, latency_ms: int) -> None:
     sys.exit(run_demo(folder, latency_ms))
 
 
-cli.add_command(scrape_command)
-cli.add_command(report_command)
-cli.add_command(reparse_command)
+for command in (
+    scrape_command, status_command, retry_command, cancel_command, doctor_command, report_command, reparse_command,
+):  # fmt: skip
+    cli.add_command(command)
 
 
 @cli.command()
-@_DB
+@DB
 def runs(db: Path) -> None:
     """List the runs, newest first."""
-    store = _existing(db)
-    click.echo(runs_table(store.conn))
-    store.close()
+    with existing(db) as store:
+        click.echo(runs_table(store.conn))
 
 
 @cli.command()
 @click.argument("run", required=False)
-@_DB
+@DB
 def coverage(run: str | None, db: Path) -> None:
     """Say for each video of RUN (default: the newest) what the site claims, what is held, and why they differ."""
-    store = _existing(db)
-    found = _find(Runs(store), run)
-    click.echo(summary(store.conn, found.id) + "\n")
-    click.echo(coverage_table(store.conn, found.id))
-    lines = list(invalid_lines(store.conn, found.id))
-    if lines:
-        click.echo("\nLines that were not worked on:")
-        for line in lines:
-            click.echo(f"  {line}")
-    store.close()
+    with existing(db) as store:
+        found = find_run(store, run)
+        click.echo(summary(store.conn, found.id) + "\n")
+        click.echo(coverage_table(store.conn, found.id))
+        lines = list(invalid_lines(store.conn, found.id))
+        if lines:
+            click.echo("\nLines that were not worked on:")
+            for line in lines:
+                click.echo(f"  {line}")
 
 
 @cli.command()
@@ -80,39 +74,21 @@ def coverage(run: str | None, db: Path) -> None:
 @click.option("--format", "form", type=click.Choice(sorted(WRITERS)), default="srt", show_default=True)
 @click.option("--run", help="All transcripts of this run («last»: the newest), instead of named videos.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write files into this folder.")
-@_DB
+@DB
 def transcripts(videos: tuple[str, ...], form: str, run: str | None, out: Path | None, db: Path) -> None:
     """Write the transcripts of VIDEOS (links or ids) or of a run as files that a player or a notebook opens."""
     if bool(videos) == bool(run):
         raise InputError("name videos, or a run with --run, but not both")
-    store = _existing(db)
-    try:
+    with existing(db) as store:
         if run:
-            found: Iterable[Transcript] = transcripts_of_run(
-                store.conn, _find(Runs(store), None if run == "last" else run).id
-            )
+            found: Iterable[Transcript] = transcripts_of_run(store.conn, find_run(store, run).id)
         else:
             found = (one for video in videos for one in transcripts_of_video(store.conn, recognise(video)[1]))
         written = write_transcripts(found, form, out)
-    finally:
-        store.close()
     if not written:
         raise InputError("there is no transcript of what you named in this database; `research coverage` says why")
     if out:
         click.echo(f"{counted(written, 'file')} in {out}")
-
-
-def _existing(db: Path) -> Store:
-    if not db.is_file():
-        raise InputError(f"there is no database {db}. Collect something first, or name one with --db")
-    return Store(db)
-
-
-def _find(known: Runs, run: str | None) -> Run:
-    found = known.find(run) if run else known.latest()
-    if found is None:
-        raise InputError(f"no run is called {run}; `research runs` lists them" if run else "there are no runs yet")
-    return found
 
 
 def main() -> None:

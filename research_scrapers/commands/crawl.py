@@ -5,25 +5,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import difflib
-import logging
 import sys
 from typing import Any
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
+from research_scrapers.crawling.progress import quieten
 from research_scrapers.errors import ResearchError, SettingInvalid
 
 INTERRUPTED = 130
-_NOISE = (
-    "scrapy.addons",
-    "scrapy.crawler",
-    "scrapy.middleware",
-    "scrapy.core.engine",
-    "scrapy.extensions",
-    "scrapy.utils",
-)
-"""Scrapy's lists of what it loaded. `-L DEBUG` shows them."""
 
 
 class Command(ScrapyCrawl):
@@ -43,9 +34,7 @@ class Command(ScrapyCrawl):
                 raise UsageError(
                     f"{feed}: feeds are plain files here; compress or split them afterwards", print_help=False
                 )
-        if process.settings.get("LOG_LEVEL") != "DEBUG":
-            for noise in _NOISE:  # here, because Scrapy has just set up its logging
-                logging.getLogger(noise).setLevel(logging.WARNING)
+        quieten(process.settings)
         crawler = self._create_crawler(args[0])
         task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
         process.start()

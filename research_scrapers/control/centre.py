@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from research_scrapers.control.events import Event, Listeners
 from research_scrapers.control.lines import POLICIES, Line, Worker
+from research_scrapers.crawling.robots import refused_together
 from research_scrapers.crawling.session import Session, keep_alive
 from research_scrapers.crawling.source import Source
-from research_scrapers.errors import ResearchError, RunError, StoreError
+from research_scrapers.errors import ResearchError, RobotsRefused, RunError, StoreError
 
 if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
@@ -64,8 +65,7 @@ class Centre(Source):
         """Wait until every line knows that it may begin: one that may not stops all, before any work is done."""
         self.lines[spider.name].ready = True
         self._tell("line_ready", self.lines[spider.name])
-        if all(line.ready or not line.open for line in self.lines.values()):
-            self._begin()
+        self._begin_when_known()
         await self._opened.wait()
 
     def next(self, spider: ResearchSpider) -> Lease | None:
@@ -100,7 +100,9 @@ class Centre(Source):
                 del self._by_lease[lease_id]
                 self._free(worker)
         self._tell("line_closed", line, reason=error.reason)
-        if not self.begun or isinstance(error, StoreError):
+        if not self.begun and isinstance(error, RobotsRefused):
+            self._begin_when_known()  # others may be closed too: they are told together
+        elif not self.begun or isinstance(error, StoreError):
             self.stop(error)
         else:
             logger.error("%s stops: %s. The other lines go on", line.name, error)
@@ -114,6 +116,15 @@ class Centre(Source):
         return
 
     # -- handing out ---------------------------------------------------------------------------------------------
+
+    def _begin_when_known(self) -> None:
+        if any(line.open and not line.ready for line in self.lines.values()):
+            return
+        closed = {line.name: line.failure for line in self.lines.values() if isinstance(line.failure, RobotsRefused)}
+        if closed and not self.begun:
+            self.stop(refused_together(closed, others=len(closed) < len(self.lines)))
+        else:
+            self._begin()
 
     def _begin(self) -> None:
         if self.begun or self._stopping:

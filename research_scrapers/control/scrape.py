@@ -5,22 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess
 
-from research_scrapers.config import ARGUMENTS, Config
+from research_scrapers.arguments import ARGUMENTS, REFRESHES, near
+from research_scrapers.config import Config
 from research_scrapers.control.centre import Centre
 from research_scrapers.control.events import Listeners
 from research_scrapers.control.lines import SPIDERS, Line
+from research_scrapers.control.live import Live
 from research_scrapers.control.watching import Watchers
 from research_scrapers.crawling.gate import Gate
+from research_scrapers.crawling.progress import quieten
 from research_scrapers.crawling.session import Session, open_session, take_in_links
-from research_scrapers.errors import InputError, NothingReached, ResearchError, StoreError
+from research_scrapers.errors import InputError, NothingReached, ResearchError, SettingInvalid, StoreError
 from research_scrapers.links import Links
-from research_scrapers.models import Kind
+from research_scrapers.models import Kind, Options
 from research_scrapers.providers import providers
+from research_scrapers.store.database import Store
+from research_scrapers.store.runs import Run, Runs
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings
@@ -39,8 +44,9 @@ class Order:
     lines: tuple[str, ...] = tuple(SPIDERS)
     arguments: Mapping[str, str] = field(default_factory=dict)
     """As for spiders (``-a``); each line takes those that it knows."""
-    policy: str = "least"
-    workers: int = 8
+    policy: str | None = None
+    workers: int | None = None
+    """``None``: as the settings say."""
     resume: str | None = None
     """The run to go on with."""
 
@@ -53,6 +59,8 @@ class Result:
     failure: ResearchError | None
     left: int
     centre: Centre
+    idle: bool = False
+    """Nothing was left to do."""
 
     @property
     def exit_code(self) -> int:
@@ -63,6 +71,14 @@ class Result:
 
 def lines_of(order: Order, config: Config) -> list[Line]:
     """The lines that the order wants."""
+    known = {name for allowed in ARGUMENTS.values() for name in allowed}
+    for name in order.arguments:
+        if name not in known:
+            raise SettingInvalid(f"-a {name}: no such argument. {near(name, sorted(known))}")
+    refresh = order.arguments.get("refresh")
+    choices = tuple(dict.fromkeys(choice for some in REFRESHES.values() for choice in some))
+    if refresh is not None and refresh not in choices:
+        raise SettingInvalid(f"-a refresh={refresh}: no such choice. {near(refresh, choices)}")
     lines = []
     for name in SPIDERS:
         if name in order.lines:
@@ -76,9 +92,28 @@ def lines_of(order: Order, config: Config) -> list[Line]:
 
 
 def arguments_of(line: str, arguments: Mapping[str, str]) -> dict[str, str]:
-    """Those arguments that a line knows."""
-    known = {name for kind in SPIDERS[line].kinds for name in ARGUMENTS[kind]}
-    return {name: value for name, value in arguments.items() if name in known}
+    """Those arguments that a line knows; ``refresh`` has other choices for comments than for transcripts."""
+    kinds = SPIDERS[line].kinds
+    known = {name for kind in kinds for name in ARGUMENTS[kind]}
+    return {
+        name: value for name, value in arguments.items()
+        if name in known and (name != "refresh" or value in REFRESHES[kinds[0]])
+    }  # fmt: skip
+
+
+def order_of(run: Run) -> Order:
+    """What was asked of a run when it was begun, by `research scrape` or by a spider alone."""
+    config = run.config
+    if run.spider == NAME:
+        return Order(
+            None, tuple(config["options"]["lines"]), config.get("arguments", {}), resume=run.id
+        )  # fmt: skip
+    if run.spider not in SPIDERS:
+        raise InputError(f"{run.id} is a run of {run.spider}, which this version does not have")
+    known = {name for kind in SPIDERS[run.spider].kinds for name in ARGUMENTS[kind]}
+    given = {name: value for name, value in config["options"].items() if name in known and value is not None}
+    told = {name: str(int(value)) if isinstance(value, bool) else str(value) for name, value in given.items()}
+    return Order(None, (run.spider,), told, resume=run.id)
 
 
 def work_of(lines: Sequence[Line]) -> dict[str, tuple[Kind, ...]]:
@@ -94,16 +129,23 @@ def scrape(
     settings: Settings, order: Order, listeners: Listeners | None = None, watchers: Watchers | None = None
 ) -> Result:
     """Do the run to its end, or as far as it can go."""
+    given = {"WORKER_POOL_SIZE": order.workers, "STEAL_POLICY": order.policy}
+    settings.setdict({name: value for name, value in given.items() if value is not None}, priority="cmdline")
     config = Config.from_settings(settings)
     lines = lines_of(order, config)
     session = _open(config, order, lines)
     try:
+        gate = Gate(config.limits)
         centre = Centre(
-            session, lines, pool=order.workers, policy=order.policy, boost=config.transcripts_boost,
-            lease_s=config.lease_s, listeners=listeners,
+            session, lines, pool=config.workers, policy=config.policy,
+            boost=config.transcripts_boost, lease_s=config.lease_s, listeners=listeners,
         )  # fmt: skip
-        _crawl(settings, order, centre, Gate(config.limits), watchers or Watchers())
-        return _result(session, centre)
+        centre.listeners.add(Live(centre, gate))
+        ended, total = session.runs.standing(session.run.id)
+        idle = session.resumed and ended == total
+        if not idle:
+            _crawl(settings, order, centre, gate, watchers or Watchers())
+        return replace(_result(session, centre), idle=idle)
     finally:
         session.close()
 
@@ -113,11 +155,15 @@ def _open(config: Config, order: Order, lines: Sequence[Line]) -> Session:
         line.name: providers()[line.provider].route(line.kinds[0], config.options({}, line.kinds), config.api_key).name
         for line in lines
     }
+    options = {
+        **asdict(Options()), "refresh": None, **order.arguments, "lines": [line.name for line in lines],
+    }  # fmt: skip
     snapshot = {
         **config.snapshot(config.options({}), ", ".join(f"{name}: {route}" for name, route in routes.items())),
-        "options": {"lines": [line.name for line in lines], **order.arguments},
-        "policy": order.policy, "workers": order.workers,
+        "options": options, "arguments": dict(order.arguments),
     }  # fmt: skip
+    if order.resume is not None:
+        snapshot["options"] = _begun_with(config, order.resume)
     session = open_session(
         config.db, NAME, order.links.label if order.links else "", snapshot, jobdir=config.jobdir,
         lease_s=config.lease_s, run_id=order.resume,
@@ -131,8 +177,22 @@ def _open(config: Config, order: Order, lines: Sequence[Line]) -> Session:
     return session
 
 
+def _begun_with(config: Config, run_id: str) -> Any:
+    """The options of a run, which do not change."""
+    store = Store(config.db)
+    try:
+        run = Runs(store).find(run_id)
+    finally:
+        store.close()
+    if run is None:
+        raise InputError(f"no run is called {run_id}; `research runs` lists them")
+    return run.config["options"]
+
+
 def _crawl(settings: Settings, order: Order, centre: Centre, gate: Gate, watchers: Watchers) -> None:
+    quieten(settings)
     process = AsyncCrawlerProcess(settings)
+    quieten(settings)
     watchers.begin(centre, gate)
     try:
         for name, line in centre.lines.items():

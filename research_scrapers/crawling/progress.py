@@ -17,6 +17,7 @@ from research_scrapers.store.report import coverage_table, summary
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
     from research_scrapers.crawling.session import Session
     from research_scrapers.crawling.spider import ResearchSpider
@@ -26,6 +27,30 @@ logger = logging.getLogger(__name__)
 _EVERY_S = 5.0
 _LISTED = 40
 _NAMES = {Kind.COMMENTS: "comments", Kind.TRANSCRIPT: "transcripts", Kind.DANMAKU: "danmaku"}
+
+_NOISE = (
+    "scrapy.addons",
+    "scrapy.crawler",
+    "scrapy.middleware",
+    "scrapy.core.engine",
+    "scrapy.extensions",
+    "scrapy.utils",
+)
+"""Scrapy's lists of what it loaded. `-L DEBUG` shows them."""
+
+
+def quieten(settings: BaseSettings) -> None:
+    """Leave out Scrapy's own chatter. Setting up its logging undoes levels, though not filters: to be called before
+    that for what it says while it starts, and again after.
+    """
+    if settings.get("LOG_LEVEL") != "DEBUG":
+        logging.getLogger("scrapy.utils.log").addFilter(_grave)
+        for noise in _NOISE:
+            logging.getLogger(noise).setLevel(logging.WARNING)
+
+
+def _grave(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
 
 
 class Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,6 +15,10 @@ from research_scrapers.models import Ask
 if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
 
+IGNORE = (
+    "or decide for yourself to ignore robots.txt, with RESEARCH_ROBOTS=ignore in the environment or "
+    "-s ROBOTSTXT_OBEY=False (the run records that decision)"
+)
 _OK, _CLIENT_ERROR, _TOO_MANY, _SERVER_ERROR = 200, 400, 429, 500
 
 
@@ -31,11 +36,8 @@ async def preflight(spider: ResearchSpider, agent: str) -> None:
             refused.setdefault(parts.netloc, []).append(parts.path)
     if refused:
         told = "; ".join(f"{host} disallows {', '.join(paths)}" for host, paths in refused.items())
-        raise RobotsRefused(
-            f"{told}. Nothing else was requested. Ways on: {spider.provider.robots_help}"
-            "or decide for yourself to ignore robots.txt, with RESEARCH_ROBOTS=ignore in the environment or "
-            "-s ROBOTSTXT_OBEY=False (the run records that decision)"
-        )
+        ways = spider.provider.robots_help
+        raise RobotsRefused(f"{told}. Nothing else was requested. Ways on: {ways}{IGNORE}", closed=told, ways=ways)
 
 
 async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
@@ -52,3 +54,14 @@ async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
     if _CLIENT_ERROR <= answer.status < _SERVER_ERROR and answer.status != _TOO_MANY:
         return None  # no robots.txt: nothing is disallowed (RFC 9309)
     raise RobotsUnknown(f"{url} answered {answer.status}. Try again later")
+
+
+def refused_together(lines: Mapping[str, RobotsRefused], others: bool) -> RobotsRefused:
+    """One error for all lines that are closed, with every way on; without them, if there are others."""
+    closed = "; ".join(f"{name}: {refused.closed}" for name, refused in lines.items())
+    ways = "".join(dict.fromkeys(refused.ways for refused in lines.values()))
+    skip = f"leave these lines out with {' '.join(f'--skip {name}' for name in lines)}; " if others else ""
+    return RobotsRefused(
+        f"{closed}. Nothing else was requested. Ways on: {ways}{skip}{IGNORE}",
+        closed=closed, ways=ways,
+    )  # fmt: skip

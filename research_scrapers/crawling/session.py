@@ -94,6 +94,7 @@ def open_session(
         if folder is not None:
             folder.remember(run.id)
         ledger = Ledger(store, run.id, owner_name(), lease_s=lease_s)
+        runs.tell(run.id, {"owner": ledger.owner, "at": time.time()})
         if resumed:
             released = ledger.release(owners=[owner for owner in ledger.owners() if not is_alive(owner)])
             reopened = runs.reopen(run.id)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import Request, Spider, signals
 
-from research_scrapers.config import Config
+from research_scrapers.config import Config, take_names
 from research_scrapers.coverage import CONCLUDE, Conclusion, up_to_date
 from research_scrapers.crawling.consequences import consequence, finish
 from research_scrapers.crawling.gate import Gate
@@ -35,6 +35,7 @@ from research_scrapers.providers import Provider, Route, providers
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
     from research_scrapers.store.ledger import Ledger
@@ -84,6 +85,11 @@ class ResearchSpider(Spider):
         """Kinds that the site refuses us for so long that waiting here is pointless."""
         self.left = 0  # sub-jobs that were not ended when the run was closed
         self.begun = self.closed_well = False
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        take_names(settings)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:

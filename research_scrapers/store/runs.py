@@ -211,6 +211,39 @@ class Runs:
             )
         return reopened
 
+    def ask_again(self, run_id: str, *, failed: bool, partial: bool) -> int:
+        """Let the next session try again what ended badly, whether or not that was a passing reason: it goes on where
+        it stood, and what is merely partial is read from its beginning. What a person's own limit cut off stays so.
+        """
+        wanted = " OR ".join(
+            one for one, asked in (("status = 'failed'", failed), ("outcome = 'partial' AND limited = 0", partial))
+            if asked
+        ) or "0"  # fmt: skip
+        anew = (
+            "(SELECT id FROM sub_jobs s WHERE run_id = ? AND outcome = 'partial' AND limited = 0 AND NOT EXISTS"
+            " (SELECT 1 FROM checkpoints c WHERE c.sub_job_id = s.id AND c.state = 'failed'))"
+        )
+        with self._store.writing() as conn:
+            asked = conn.execute(
+                f"UPDATE sub_jobs SET retriable = 1 WHERE run_id = ? AND ({wanted})",  # noqa: S608
+                (run_id,),
+            ).rowcount
+            if partial:
+                for table in ("sightings", "transcript_sightings", "danmaku_sightings", "checkpoints"):
+                    conn.execute(f"DELETE FROM {table} WHERE sub_job_id IN {anew}", (run_id,))  # noqa: S608
+                conn.execute(
+                    f"UPDATE jobs SET status = 'pending' WHERE id IN (SELECT job_id FROM sub_jobs WHERE id IN {anew})",  # noqa: S608
+                    (run_id,),
+                )
+                conn.execute(
+                    "UPDATE sub_jobs SET status = 'pending', outcome = NULL, reason = NULL, detail = NULL,"  # noqa: S608
+                    " retriable = 0, finished_at = NULL, session = '{}', pages = 0, top_level = 0, replies = 0,"
+                    " threads_found = 0, threads_done = 0, threads_failed = 0, claimed = NULL, note = NULL"
+                    f" WHERE id IN {anew}",
+                    (run_id,),
+                )
+        return asked
+
     def close(self, run_id: str, reason: str | None) -> int:
         """Write down how this session of the run ended: finished, or stopped for a reason. Returns what is left."""
         with self._store.writing() as conn:
