@@ -16,13 +16,15 @@ ALLOWED = {
     "formats": GROUND,
     "providers": GROUND,
     "links": GROUND | {"providers"},
-    "store": GROUND,
+    "privacy": GROUND,
+    "store": GROUND | {"privacy"},
+    "exports": GROUND | {"store", "formats", "privacy"},
     "items": GROUND | {"store"},
-    "crawling": GROUND | {"config", "providers", "links", "store", "items"},
+    "crawling": GROUND | {"config", "providers", "links", "store", "items", "privacy"},
     "spiders": GROUND | {"crawling", "providers"},
     "commands": GROUND | {"crawling"},
     "settings": set(),
-    "cli": GROUND | {"store", "crawling", "spiders", "replica", "links", "formats"},
+    "cli": GROUND | {"store", "crawling", "spiders", "replica", "links", "formats", "exports", "privacy"},
     "replica": set(),
 }
 LARGEST = 400

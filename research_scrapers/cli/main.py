@@ -11,6 +11,7 @@ import click
 
 from research_scrapers import __version__
 from research_scrapers.cli.demo import run_demo
+from research_scrapers.cli.export import export_command, verify_command
 from research_scrapers.cli.files import write_transcripts
 from research_scrapers.errors import InputError, ResearchError
 from research_scrapers.formats import WRITERS
@@ -92,6 +93,10 @@ def transcripts(videos: tuple[str, ...], form: str, run: str | None, out: Path |
         raise InputError("there is no transcript of what you named in this database; `research coverage` says why")
     if out:
         click.echo(f"{counted(written, 'file')} in {out}")
+
+
+for command in (export_command, verify_command):
+    cli.add_command(command)
 
 
 def _existing(db: Path) -> Store:

@@ -290,6 +290,12 @@ def m0004_danmaku(db: Database) -> None:
     _run_script(db, _DANMAKU)
 
 
+@migrations()
+def m0005_project(db: Database) -> None:
+    """Which project this is, what its runs hide, and by which key."""
+    db.execute("CREATE TABLE project (id TEXT NOT NULL, policy TEXT, key_check TEXT)")
+
+
 def known_migrations() -> set[str]:
     """The names of every migration that this version has."""
     return {migration.name for migration in migrations.pending(Database(memory=True))}
