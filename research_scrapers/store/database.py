@@ -13,6 +13,7 @@ from sqlite_utils import Database
 
 from research_scrapers.errors import StoreCorrupt, StoreError, StoreFull, StoreLocked, StoreTooNew, StoreUnwritable
 from research_scrapers.store.schema import known_migrations, migrations
+from research_scrapers.store.search import segmented
 
 BUSY_TIMEOUT_S = 15.0
 
@@ -50,6 +51,7 @@ class Store:
         conn.execute("PRAGMA synchronous = FULL")
         conn.execute("PRAGMA foreign_keys = ON")
         conn.execute("PRAGMA temp_store = FILE")
+        conn.create_function("segmented", 1, segmented, deterministic=True)
         db = Database(conn)
         applied = {migration.name for migration in migrations.applied(db)}
         if applied - known_migrations():
