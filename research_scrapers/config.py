@@ -76,6 +76,7 @@ class Config:
     window: int
     lease_s: float
     transcript_age_days: float
+    privacy: str = "keep"
 
     @property
     def in_flight(self) -> int:
@@ -113,6 +114,7 @@ class Config:
             window=number.whole("COMMENTS_INFLIGHT_WINDOW", 1),
             lease_s=number.real("LEASE_S", 1),
             transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
+            privacy=settings.get("PRIVACY") or "keep",
         )
 
     def options(self, arguments: Mapping[str, Any], kind: Kind = Kind.COMMENTS) -> Options:
@@ -139,7 +141,7 @@ class Config:
         return {
             "version": __version__, "route": route, "robots": "obey" if self.obey_robots else "ignore",
             "api_key": "set" if self.api_key else "not set", "options": asdict(options), "limits": asdict(self.limits),
-            "retry": asdict(self.retry), "comments_inflight_window": self.window,
+            "retry": asdict(self.retry), "privacy": self.privacy, "comments_inflight_window": self.window,
         }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ COMMANDS_MODULE = "research_scrapers.commands"  # [""] `crawl` with exit codes t
 RESEARCH_DB = os.environ.get("RESEARCH_DB", "research.db")  # where everything is stored
 YOUTUBE_API_KEY = os.environ.get("YOUTUBE_API_KEY", "")  # set: comments by the official Data API
 ORIGIN = os.environ.get("RESEARCH_ORIGIN", "")  # a local replica's address; empty: the real sites
+PRIVACY = os.environ.get("RESEARCH_PRIVACY", "keep")  # who wrote what: keep, pseudonymise or drop, before it is stored
 COMMENTS_INFLIGHT_WINDOW = 3  # pages of one video in flight: its main chain and its reply threads
 CONCURRENT_REQUESTS_PER_ARTIFACT = 24  # of one kind (comments, transcripts …) over all sites
 DOMAIN_RATE = 5.0  # requests a second to one domain once its burst is used up; 0 = no such limit
@@ -67,6 +68,7 @@ CONCURRENT_ITEMS = 1  # [100] a page is one item; at 100 Scrapy starts 100 tasks
 
 ITEM_PIPELINES = {  # an item's life, top to bottom
     "research_scrapers.crawling.pipelines.ValidatePipeline": 100,
+    "research_scrapers.crawling.privacy.PrivacyPipeline": 500,
     "research_scrapers.crawling.pipelines.StorePipeline": 900,
 }
 DOWNLOADER_MIDDLEWARES = {

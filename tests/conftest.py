@@ -22,7 +22,14 @@ from research_scrapers.replica.launch import ReplicaProcess
 from research_scrapers.spiders.yt_comments import YtCommentsSpider
 
 ROOT = Path(__file__).parents[1]
-_OURS = ("RESEARCH_DB", "RESEARCH_ORIGIN", "RESEARCH_ROBOTS", "YOUTUBE_API_KEY")
+_OURS = (
+    "RESEARCH_PRIVACY",
+    "RESEARCH_PRIVACY_KEY",
+    "RESEARCH_DB",
+    "RESEARCH_ORIGIN",
+    "RESEARCH_ROBOTS",
+    "YOUTUBE_API_KEY",
+)
 
 
 @pytest.fixture(autouse=True)

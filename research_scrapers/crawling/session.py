@@ -11,7 +11,7 @@ import platform
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -19,8 +19,10 @@ from typing import IO, Any
 from research_scrapers.errors import JobdirInUse, LinksEmpty, SettingInvalid, StoreError, StoreUnwritable
 from research_scrapers.links import Links
 from research_scrapers.models import Kind, counted
+from research_scrapers.privacy import Veil
 from research_scrapers.store.database import Store
 from research_scrapers.store.ledger import Ledger
+from research_scrapers.store.project import settle_policy
 from research_scrapers.store.runs import Run, Runs, new_run_id
 
 logger = logging.getLogger(__name__)
@@ -38,6 +40,8 @@ class Session:
     ledger: Ledger
     resumed: bool
     jobdir: Jobdir | None
+    veil: Veil = field(default_factory=lambda: Veil("keep"))
+    """What is hidden of the records before they are stored."""
 
     def end(self, reason: str | None, *, park_until: float | None = None) -> int:
         """Give back what is unfinished, so that the next session can begin at once, or when its quota is back.
@@ -65,6 +69,7 @@ def open_session(
             undo.callback(folder.unlock)
         store = Store(db)
         undo.callback(store.close)
+        veil = settle_policy(store, config.get("privacy", "keep"))
         runs = Runs(store)
         run = folder.known_run(runs, spider) if folder else None
         resumed = run is not None
@@ -91,7 +96,7 @@ def open_session(
                 run.id, counted(released, "video"), counted(reopened, "video"),
             )  # fmt: skip
         undo.pop_all()
-    return Session(store, runs, run, ledger, resumed, folder)
+    return Session(store, runs, run, ledger, resumed, folder, veil)
 
 
 def take_in_links(session: Session, links: Links, provider: str, kinds: tuple[Kind, ...], spider: str) -> None:

@@ -10,10 +10,15 @@ from pathlib import Path
 
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Lease
+from research_scrapers.store.project import held_policy
 
 
-def keep_body(store: Store, lease: Lease, body: bytes) -> Path:
-    """Store a raw body as an artifact of its sub-job; returns where it is."""
+def keep_body(store: Store, lease: Lease, body: bytes) -> Path | str:
+    """Store a raw body as an artifact of its sub-job; returns where it is. Where persons are hidden, a body that nobody
+    understood cannot be rid of them, so it is not kept.
+    """
+    if held_policy(store) != "keep":
+        return "nothing, for the sake of PRIVACY"
     folder = store.path.with_suffix(".artifacts") / lease.run_id
     checksum = hashlib.blake2b(body, digest_size=16).hexdigest()
     path = folder / f"{lease.id}-{checksum}.gz"

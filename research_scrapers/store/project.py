@@ -16,6 +16,13 @@ def _project(conn: sqlite3.Connection) -> sqlite3.Row:
     return row
 
 
+def held_policy(store: Store) -> str:
+    """What the runs of this database hide."""
+    with store.explained():
+        row = store.conn.execute("SELECT policy FROM project").fetchone()
+    return (row["policy"] if row else None) or "keep"
+
+
 def veil_of(store: Store, policy: str) -> Veil:
     """The policy with this project's key."""
     if policy != "pseudonymise":

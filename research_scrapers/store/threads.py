@@ -60,14 +60,16 @@ _WORK = (
     " two AS (SELECT * FROM sub_jobs WHERE run_id = :two AND kind = 'comments')"
 )
 _MISSING = (
-    _WORK + " SELECT {sort} AS change, c.*, NULL AS earlier FROM {seen} s JOIN {other} o ON o.provider = s.provider"
-    " AND o.video_id = s.video_id JOIN sightings g ON g.sub_job_id = s.id JOIN comments c ON c.id = g.comment"
+    _WORK + " SELECT {sort} AS change, c.*, NULL AS earlier FROM {seen} s JOIN {other} o"  # noqa: S608
+    " ON o.provider = s.provider AND o.video_id = s.video_id JOIN sightings g ON g.sub_job_id = s.id"
+    " JOIN comments c ON c.id = g.comment"
     " WHERE NOT EXISTS (SELECT 1 FROM sightings h WHERE h.sub_job_id = o.id AND h.comment = g.comment) ORDER BY s.id,"
     " c.id"
 )
 _EDITED = (
-    _WORK + " SELECT 'edited' AS change, c.*, e.text AS earlier FROM two s JOIN one o ON o.provider = s.provider"
-    " AND o.video_id = s.video_id JOIN sightings g ON g.sub_job_id = s.id JOIN sightings h ON h.sub_job_id = o.id"
+    _WORK + " SELECT 'edited' AS change, c.*, e.text AS earlier FROM two s JOIN one o"  # noqa: S608
+    " ON o.provider = s.provider AND o.video_id = s.video_id JOIN sightings g ON g.sub_job_id = s.id"
+    " JOIN sightings h ON h.sub_job_id = o.id"
     " AND h.comment = g.comment JOIN comments c ON c.id = g.comment JOIN comment_revisions e ON e.id ="
     " (SELECT min(x.id) FROM comment_revisions x WHERE x.comment = c.id"
     " AND x.replaced_at > coalesce(o.finished_at, o.started_at, '') AND x.replaced_at <= coalesce(s.finished_at, '9'))"
