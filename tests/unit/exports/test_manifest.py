@@ -69,7 +69,7 @@ def test_verify_finds_a_changed_database(made):
     made.comments([comment("c0", text="edited")])
     error = made.invoke("verify", str(made.folder / "out"), code=2).exception
     assert isinstance(error, ChecksumWrong)
-    assert "comments: sha256 was" in str(error)
+    assert "comments: digest was" in str(error)
 
 
 def test_a_manifest_cannot_lead_outside(made):
