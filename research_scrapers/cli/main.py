@@ -15,6 +15,7 @@ from research_scrapers.cli.export import export_command, verify_command
 from research_scrapers.cli.files import write_transcripts
 from research_scrapers.cli.forget import forget_command
 from research_scrapers.cli.look import diff_command, search_command, show_command
+from research_scrapers.cli.pictures import datasette_command, report_command
 from research_scrapers.errors import InputError, ResearchError
 from research_scrapers.formats import WRITERS
 from research_scrapers.links import recognise
@@ -97,7 +98,10 @@ def transcripts(videos: tuple[str, ...], form: str, run: str | None, out: Path |
         click.echo(f"{counted(written, 'file')} in {out}")
 
 
-for command in (export_command, verify_command, show_command, search_command, diff_command, forget_command):
+for command in (
+    export_command, verify_command, show_command, search_command, diff_command, forget_command, report_command,
+    datasette_command,
+):  # fmt: skip
     cli.add_command(command)
 
 
