@@ -77,6 +77,7 @@ class Config:
     lease_s: float
     transcript_age_days: float
     privacy: str = "keep"
+    blobs: str | None = None
 
     @property
     def in_flight(self) -> int:
@@ -115,6 +116,7 @@ class Config:
             lease_s=number.real("LEASE_S", 1),
             transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
             privacy=settings.get("PRIVACY") or "keep",
+            blobs=settings.get("BLOBS") or None,
         )
 
     def options(self, arguments: Mapping[str, Any], kind: Kind = Kind.COMMENTS) -> Options:
@@ -141,7 +143,8 @@ class Config:
         return {
             "version": __version__, "route": route, "robots": "obey" if self.obey_robots else "ignore",
             "api_key": "set" if self.api_key else "not set", "options": asdict(options), "limits": asdict(self.limits),
-            "retry": asdict(self.retry), "privacy": self.privacy, "comments_inflight_window": self.window,
+            "retry": asdict(self.retry), "comments_inflight_window": self.window, "privacy": self.privacy,
+            "blobs": self.blobs,
         }  # fmt: skip
 
 

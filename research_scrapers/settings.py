@@ -11,6 +11,7 @@ COMMANDS_MODULE = "research_scrapers.commands"  # [""] `crawl` with exit codes t
 RESEARCH_DB = os.environ.get("RESEARCH_DB", "research.db")  # where everything is stored
 YOUTUBE_API_KEY = os.environ.get("YOUTUBE_API_KEY", "")  # set: comments by the official Data API
 ORIGIN = os.environ.get("RESEARCH_ORIGIN", "")  # a local replica's address; empty: the real sites
+BLOBS = os.environ.get("RESEARCH_BLOBS", "")  # whole files: a folder or s3://bucket/prefix; empty: beside the database
 PRIVACY = os.environ.get("RESEARCH_PRIVACY", "keep")  # who wrote what: keep, pseudonymise or drop, before it is stored
 COMMENTS_INFLIGHT_WINDOW = 3  # pages of one video in flight: its main chain and its reply threads
 CONCURRENT_REQUESTS_PER_ARTIFACT = 24  # of one kind (comments, transcripts …) over all sites

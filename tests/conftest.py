@@ -23,6 +23,7 @@ from research_scrapers.spiders.yt_comments import YtCommentsSpider
 
 ROOT = Path(__file__).parents[1]
 _OURS = (
+    "RESEARCH_BLOBS",
     "RESEARCH_PRIVACY",
     "RESEARCH_PRIVACY_KEY",
     "RESEARCH_DB",

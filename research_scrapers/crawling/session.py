@@ -69,6 +69,7 @@ def open_session(
             undo.callback(folder.unlock)
         store = Store(db)
         undo.callback(store.close)
+        store.blobs = config.get("blobs")
         veil = settle_policy(store, config.get("privacy", "keep"))
         runs = Runs(store)
         run = folder.known_run(runs, spider) if folder else None

@@ -24,6 +24,8 @@ class Store:
     def __init__(self, path: Path, *, busy_timeout: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
         self.busy_timeout = busy_timeout
+        self.blobs: str | None = None
+        """Where whole files go: see `store.blobs`. None: a folder beside the database."""
         with self.explained():
             self._create_private(path)
             self.conn = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None)

@@ -13,10 +13,10 @@ import sqlite3
 import zlib
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from research_scrapers.errors import StoreLocked
 from research_scrapers.privacy import GONE, Veil
+from research_scrapers.store.blobs import find
 from research_scrapers.store.database import Store
 
 _TEXTS = (("comments", "text"), ("comment_revisions", "text"), ("danmaku", "text"))
@@ -33,7 +33,8 @@ class Forgotten:
     mentions: int = 0
     videos: int = 0
     bodies: int = 0
-    files: list[Path] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    """Where the bodies lie."""
 
     @property
     def anything(self) -> bool:
@@ -109,7 +110,7 @@ def forget_video(store: Store, video: str) -> Forgotten:
         _bodies(conn, done, {video})
         work = "(SELECT id FROM sub_jobs WHERE video_id = ?)"
         for (where,) in conn.execute(f"SELECT location FROM artifacts WHERE sub_job_id IN {work}", (video,)):  # noqa: S608
-            done.files.append(Path(where))
+            done.files.append(where)
             done.bodies += 1
         for table in ("artifacts", "checkpoints"):
             conn.execute(f"DELETE FROM {table} WHERE sub_job_id IN {work}", (video,))  # noqa: S608
@@ -166,22 +167,23 @@ def _bodies(conn: sqlite3.Connection, done: Forgotten, needles: Collection[str])
         json.dumps(one)[1:-1].encode() for one in needles if len(one) > 2
     }
     for row in conn.execute("SELECT id, location FROM artifacts WHERE kind = 'raw_body'").fetchall():
-        path = Path(row["location"])
+        blobs, name = find(row["location"])
         try:
-            body = gzip.decompress(path.read_bytes())
+            body = gzip.decompress(blobs.get(name) or b"")
         except (OSError, EOFError, zlib.error):
             continue
         if any(one in body for one in wanted):
             conn.execute("DELETE FROM artifacts WHERE id = ?", (row["id"],))
-            done.files.append(path)
+            done.files.append(row["location"])
             done.bodies += 1
 
 
 def _wipe(store: Store, done: Forgotten) -> None:
     """Make sure that what was deleted is not merely unlisted: index, free pages, journal, files."""
-    for path in done.files:
+    for location in done.files:
         with store.explained():
-            path.unlink(missing_ok=True)
+            blobs, name = find(location)
+            blobs.delete(name)
     with store.explained():
         conn = store.conn
         conn.execute("DROP TABLE IF EXISTS temp.forgotten")
