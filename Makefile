@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 
 .PHONY: demo test lint format picture clean help
 
 help:
 	@echo "make demo   collect YouTube comments from a local replica and show what came of it"
-	@echo "make test   lint, types, all tests, coverage: what CI runs"
+	@echo "make test   lint, types, all tests, coverage: what CI runs (WORKERS=4 on a larger machine)"
 	@echo "make format let ruff format the code"
 	@echo "make clean  remove the virtual environment and caches"
 
@@ -16,7 +17,7 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.dev lint
 	@rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest $(PYTEST)
+	$(BIN)/coverage run -m pytest --numprocesses=$(WORKERS) --dist=worksteal $(PYTEST)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=90
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +16,7 @@ from urllib.parse import urlsplit
 from research_scrapers import __version__
 from research_scrapers.errors import SettingInvalid
 from research_scrapers.models import Kind, Options
+from research_scrapers.providers import Pace, Provider, providers
 from research_scrapers.verdicts import RetryPolicy
 
 if TYPE_CHECKING:
@@ -33,14 +37,24 @@ ARGUMENTS = {
         "max_replies": "at most so many replies per thread (0 = none)",
         "refresh": "all, or new: stop where an earlier run's unbroken range begins",
     },
+    Kind.DANMAKU: {
+        "danmaku": "0 leaves danmaku out",
+        "parts": "all (default) or first: of a video in several parts whose link names none",
+        "history": "danmaku of these days too: 2024-01-01..2024-01-31, or all (needs a login; a request per day)",
+    },
+    Kind.METADATA: {},
     Kind.TRANSCRIPT: {
         "languages": "in order of preference: en,zh-Hans,* (default: the video's own)",
         "kinds": "manual,asr: which, and in which order",
         "translate": "also the machine translation into this language",
         "tracks": "all: every track that the site lists",
         "refresh": "stale, always or never: what to do about a video whose transcripts are here",
+        "parts": "all (default) or first: of a video in several parts whose link names none",
     },
 }
+PARTS = ("all", "first")
+_PROJECT = 20
+"""Scrapy's priority of the project's settings: what stands above it, a person has decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,14 @@ class Limits:
     cooldown_cap_s: float = 900.0
     threshold: int = 8
     patience: int = 8
+    unhurried: bool = True
+    """Whether a refusal is met with the pause that people who know the site report, which may be half an hour."""
+    paces: Mapping[str, Pace] = field(default_factory=dict)
+    """Domains with limits of their own."""
+
+    def pace(self, domain: str) -> Pace:
+        """The limits of one domain."""
+        return self.paces.get(domain) or Pace(self.per_domain, self.rate, self.burst)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +92,22 @@ class Config:
     obey_robots: bool
     robots_agent: str
     api_key: str | None
+    logins: Mapping[str, str]
+    """Provider → login cookie, where the person has set one."""
     origin: str | None
     limits: Limits
     retry: RetryPolicy
     window: int
+    transcripts_boost: float
     lease_s: float
     transcript_age_days: float
     privacy: str = "keep"
     blobs: str | None = None
 
-    @property
-    def in_flight(self) -> int:
+    def in_flight(self, provider: Provider) -> int:
         """How many requests of one line can be in flight at all."""
-        return min(self.limits.total, self.limits.per_domain, self.limits.per_artifact)
+        widest = max(self.limits.pace(domain).in_flight for domain in set(provider.hosts.values()))
+        return min(self.limits.total, widest, self.limits.per_artifact)
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Config:
@@ -95,6 +120,7 @@ class Config:
             obey_robots=settings.getbool("ROBOTSTXT_OBEY"),
             robots_agent=settings.get("ROBOTSTXT_USER_AGENT") or settings.get("USER_AGENT") or "*",
             api_key=settings.get("YOUTUBE_API_KEY") or None,
+            logins={"bilibili": login} if (login := _login(settings)) else {},
             origin=_origin(settings.get("ORIGIN")),
             limits=Limits(
                 total=number.whole("CONCURRENT_REQUESTS", 1),
@@ -106,6 +132,8 @@ class Config:
                 cooldown_s=number.real("BREAKER_COOLDOWN_S", 0),
                 threshold=number.whole("BREAKER_THRESHOLD", 1),
                 patience=number.whole("BREAKER_PATIENCE", 0),
+                unhurried=not _decided(settings, "BREAKER_COOLDOWN_S"),
+                paces=_paces(settings),
             ),
             retry=RetryPolicy(
                 attempts=number.whole("RETRY_TIMES", 0),
@@ -113,15 +141,17 @@ class Config:
                 cap_s=number.real("RETRY_BACKOFF_CAP_S", 0),
             ),
             window=number.whole("COMMENTS_INFLIGHT_WINDOW", 1),
+            transcripts_boost=number.real("TRANSCRIPTS_PRIORITY_BOOST", 0),
             lease_s=number.real("LEASE_S", 1),
             transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
             privacy=settings.get("PRIVACY") or "keep",
             blobs=settings.get("BLOBS") or None,
         )
 
-    def options(self, arguments: Mapping[str, Any], kind: Kind = Kind.COMMENTS) -> Options:
+    def options(self, arguments: Mapping[str, Any], kinds: Sequence[Kind] = (Kind.COMMENTS,)) -> Options:
         """The spider arguments (``-a``), checked."""
-        allowed = ARGUMENTS[kind]
+        allowed = {name: told for kind in kinds for name, told in ARGUMENTS[kind].items()}
+        kind = kinds[0]
         known = {name: value for name, value in arguments.items() if not name.startswith("_")}  # Scrapyd adds _job
         for name in known.keys() - allowed.keys():
             nearest = difflib.get_close_matches(name, ["links", *allowed], n=1)
@@ -136,13 +166,17 @@ class Config:
             kinds=known.get("kinds") or None,
             translate=known.get("translate") or None,
             tracks=known.get("tracks") or None,
+            parts=_one_of("parts", known.get("parts", PARTS[0]), PARTS),
+            danmaku=_one_of("danmaku", str(known.get("danmaku", "1")), ("1", "0")) == "1",
+            history=_history(known.get("history")),
         )
 
     def snapshot(self, options: Options, route: str) -> dict[str, Any]:
         """What a run records of its configuration: everything but secrets."""
         return {
             "version": __version__, "route": route, "robots": "obey" if self.obey_robots else "ignore",
-            "api_key": "set" if self.api_key else "not set", "options": asdict(options), "limits": asdict(self.limits),
+            "api_key": "set" if self.api_key else "not set",
+            "logins": sorted(self.logins), "options": asdict(options), "limits": asdict(self.limits),
             "retry": asdict(self.retry), "comments_inflight_window": self.window, "privacy": self.privacy,
             "blobs": self.blobs,
         }  # fmt: skip
@@ -187,6 +221,90 @@ def _count(name: str, value: Any) -> int | None:
     if number < 0:
         raise SettingInvalid(f"-a {name}={value}: it must not be negative")
     return number
+
+
+def _history(value: str | None) -> str | None:
+    if not value or value == "all":
+        return value or None
+    try:
+        first, _, last = value.partition("..")
+        if date.fromisoformat(first) <= date.fromisoformat(last or first):
+            return f"{first}..{last or first}"
+    except ValueError:
+        pass
+    raise SettingInvalid(f"-a history={value}: it must be days such as 2024-01-01..2024-01-31, or all")
+
+
+def _decided(settings: BaseSettings, name: str) -> bool:
+    """Whether a person set this, rather than the project."""
+    return (settings.getpriority(name) or 0) > _PROJECT
+
+
+def _paces(settings: BaseSettings) -> dict[str, Pace]:
+    """The limits of domains that have their own: by the person, by the site's provider, in this order."""
+    own = {domain: pace for provider in providers().values() for domain, pace in provider.paces.items()}
+    in_flight = _by_domain(settings, "DOMAIN_CONCURRENCY", int, 1)
+    rates = _by_domain(settings, "DOMAIN_RATES", float, 0)
+    found = {}
+    for domain in {*own, *in_flight, *rates}:
+        pace = own.get(domain)
+        general = Pace(
+            settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"), settings.getfloat("DOMAIN_RATE"),
+            settings.getint("DOMAIN_BURST"),
+        )  # fmt: skip
+        if pace is None:
+            pace = general
+        if _decided(settings, "CONCURRENT_REQUESTS_PER_DOMAIN"):
+            pace = replace(pace, in_flight=general.in_flight)
+        if _decided(settings, "DOMAIN_RATE"):
+            pace = replace(pace, rate=general.rate)
+        if _decided(settings, "DOMAIN_BURST"):
+            pace = replace(pace, burst=general.burst)
+        found[domain] = replace(
+            pace, in_flight=int(in_flight.get(domain, pace.in_flight)), rate=rates.get(domain, pace.rate)
+        )
+    return found
+
+
+def _by_domain(settings: BaseSettings, name: str, kind: type[int] | type[float], least: float) -> dict[str, float]:
+    """A setting such as ``{"bilibili.com": 4}`` or ``bilibili.com=4,youtube.com=16``."""
+    value = settings.get(name) or {}
+    known = sorted({domain for provider in providers().values() for domain in provider.hosts.values()})
+    found: dict[str, float] = {}
+    try:
+        if isinstance(value, str) and not value.lstrip().startswith("{"):
+            value = dict(part.split("=") for part in value.split(","))
+        elif isinstance(value, str):
+            value = json.loads(value)
+        for domain, number in dict(value).items():
+            found[domain.strip()] = kind(number)
+    except (TypeError, ValueError, AttributeError):
+        raise SettingInvalid(f"{name}={value}: write it as bilibili.com=2,youtube.com=16") from None
+    for domain, amount in found.items():
+        if domain not in known:
+            nearest = difflib.get_close_matches(domain, known, n=1)
+            raise SettingInvalid(f"{name}: {domain} is no domain of ours. There are: {', '.join(nearest or known)}")
+        if not least <= amount < float("inf"):
+            raise SettingInvalid(f"{name}: {domain}={amount} must be at least {least}")
+    return found
+
+
+def _login(settings: BaseSettings) -> str | None:
+    """The Bilibili login: the cookie's value itself, or taken out of a cookies file."""
+    value = str(settings.get("BILIBILI_SESSDATA") or "").strip()
+    file = settings.get("BILIBILI_COOKIES")
+    if value or not file:
+        return value.removeprefix("SESSDATA=").rstrip(";") or None
+    try:
+        text = Path(file).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingInvalid(f"BILIBILI_COOKIES={file}: {getattr(error, 'strerror', None) or error}") from error
+    found = re.search(r"(?:^|[\s;\"'])SESSDATA(?:=|\t|\"\s*:\s*\")([^\s;\"',]+)", text)
+    listed = re.search(r'"name"\s*:\s*"SESSDATA"[^{}]*?"value"\s*:\s*"([^"]+)"', text)
+    if found is None and listed is None:
+        raise SettingInvalid(f"BILIBILI_COOKIES={file}: there is no SESSDATA cookie in it. Export the cookies of a "
+                             "browser that is logged in")  # fmt: skip
+    return (found or listed)[1]  # type: ignore[index]
 
 
 def _origin(origin: str | None) -> str | None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from research_scrapers.models import Outcome, counted
+from research_scrapers.models import Kind, Outcome, counted
 
 # The site's own count includes hidden and deleted comments (recorded: 8 claimed, 4 to be had, no further page), so a
 # small gap after every page was read to its end is the site's way of counting. A large one is not believed.
 _GAP_COUNT = 5
 _GAP_SHARE = 0.1
+_NAMED = 20
+"""So many failed tracks are named; the checkpoints name them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Facts:
     threads_failed: int = 0
     failure: str | None = None
     """Reason of one of the failed threads."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """The failed threads by name, each with its reason."""
     limited: bool = False
     """A limit that the person set cut something off."""
     looped: bool = False
@@ -49,6 +55,7 @@ def conclude(facts: Facts) -> Conclusion:
     numbers = f"the site claims {'?' if facts.claimed is None else facts.claimed}, {facts.collected} collected"
     notes = (facts.note or "").split(",")
     looped = facts.looped or "token_loop" in notes
+    logged_out = "login_needed" in notes
     partial_order = "top_order" in notes or "top_order_only" in notes
     if facts.threads_failed:
         return Conclusion(
@@ -59,6 +66,8 @@ def conclude(facts: Facts) -> Conclusion:
         )
     if facts.limited:
         return Conclusion(Outcome.PARTIAL, "limit", "stopped at the limit that was set")
+    if logged_out and (gap or facts.claimed is None):
+        return Conclusion(Outcome.PARTIAL, "login_needed", f"logged out, the site shows only a few; {numbers}")
     if facts.grounded:
         return Conclusion(Outcome.COMPLETE, "known_ground", "read down to what an earlier run holds", contiguous=True)
     if facts.cut_off and (gap > _GAP_COUNT or facts.claimed is None):
@@ -77,14 +86,62 @@ def conclude(facts: Facts) -> Conclusion:
     return Conclusion(Outcome.COMPLETE, facts.note, None, contiguous=whole)
 
 
-def conclude_tracks(facts: Facts) -> Conclusion:
-    """The outcome of reading caption tracks. ``claimed`` are those that the site lists, not those that were wanted."""
+def conclude_danmaku(facts: Facts) -> Conclusion:
+    """The outcome of reading danmaku. What the site counts is the sum of all that were ever sent, most of which it no
+    longer shows to anyone, so a gap proves nothing.
+    """
     if facts.threads_failed:
         return Conclusion(
             Outcome.PARTIAL,
-            "tracks_failed",
-            f"{counted(facts.threads_failed, 'track')} could not be read ({facts.failure}); run again to retry",
+            "segments_failed",
+            f"{counted(facts.threads_failed, 'piece')} could not be read ({facts.failure}); run again to retry",
             retriable=True,
         )
-    taken = f"{facts.collected} of {counted(facts.claimed or 0, 'track')} that the site lists"
-    return Conclusion(Outcome.COMPLETE if facts.collected else Outcome.EMPTY, facts.note, taken)
+    if "weight_filter" in (facts.note or "").split(","):
+        return Conclusion(
+            Outcome.PARTIAL,
+            "login_needed",
+            "logged out, the site's segments hold only danmaku of weight 8 or more, and its XML a selection",
+        )
+    if not facts.collected:
+        return Conclusion(Outcome.EMPTY, "no_danmaku", "every segment was read and is empty")
+    return Conclusion(Outcome.COMPLETE, facts.note, "all that the site still shows")
+
+
+def conclude_metadata(facts: Facts) -> Conclusion:
+    """The outcome of reading a video's own facts."""
+    return Conclusion(Outcome.COMPLETE, "resolved" if facts.note else None, facts.note)
+
+
+def conclude_tracks(facts: Facts) -> Conclusion:
+    """The outcome of reading caption tracks. ``claimed`` are those that the site lists, not those that were wanted;
+    ``note`` says why the others were left out.
+    """
+    listed = f"{counted(facts.collected, 'transcript')}; the site lists {counted(facts.claimed or 0, 'track')}"
+    if facts.note:
+        listed += f"; not taken: {facts.note}"
+    if facts.threads_failed:
+        failed = ", ".join(f"{track}: {reason}" for track, reason in facts.failed[:_NAMED])
+        return Conclusion(
+            Outcome.PARTIAL,
+            "tracks_failed",
+            f"{counted(facts.threads_failed, 'track')} could not be read ({failed}); run again to retry; {listed}",
+            retriable=True,
+        )
+    return Conclusion(Outcome.COMPLETE if facts.collected else Outcome.EMPTY, None, listed)
+
+
+def up_to_date(read: float | None, oldest_days: float | None, now: float) -> Conclusion | None:
+    """How a sub-job ends that need not be begun, because an earlier run read it, and not too long ago."""
+    if read is None or (oldest_days is not None and now - read > oldest_days * 86_400):
+        return None
+    when = datetime.fromtimestamp(read, UTC).date().isoformat()
+    return Conclusion(Outcome.COMPLETE, "up_to_date", f"read on {when}; -a refresh=always reads it again")
+
+
+CONCLUDE: Mapping[Kind, Callable[[Facts], Conclusion]] = {
+    Kind.COMMENTS: conclude,
+    Kind.TRANSCRIPT: conclude_tracks,
+    Kind.DANMAKU: conclude_danmaku,
+    Kind.METADATA: conclude_metadata,
+}

@@ -9,7 +9,7 @@ ResearchError
 ├── LeaseLost                  another worker owns the sub-job now: write nothing
 ├── RunError                   the run cannot go on, though its links are fine
 │     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · LoginRefused (5) · QuotaExhausted (6)
-│     SiteBlocked (7) · CertificateRefused (8) · NothingReached (9)
+│     SiteBlocked (7) · CertificateRefused (8) · NothingReached (9) · RunCancelled (130)
 └── SourceError                what a site answered; carries provider and url
     ├── NothingThere           EMPTY    CommentsDisabled · NoCommentSection · TranscriptsDisabled
     │                                   NoTranscriptInLanguage · DanmakuDisabled
@@ -174,6 +174,12 @@ class NothingReached(RunError):
     """Not one video could be reached."""
 
     exit_code = 9
+
+
+class RunCancelled(RunError):
+    """The run was asked to stop."""
+
+    exit_code = 130
 
 
 class SourceError(ResearchError):

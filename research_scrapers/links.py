@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +20,10 @@ from research_scrapers.providers import providers
 _COMMENT = re.compile(r"(?:^|\s)#(?!!).*$")  # «#!v=» belongs to an old form of link
 _PRIORITY = re.compile(r"(?:priority=)?([+-]?\d{1,9})$")
 _SHOWN = 200
+_MORE = (
+    "more than one thing on the line: one link, then a priority (priority=5), a deadline (deadline=2026-12-01T12:00) "
+    "or a # comment"
+)
 
 
 @dataclass(frozen=True)
@@ -102,18 +107,31 @@ def read_line(number: int, raw: str) -> Link | BadLine | None:
     if "\ufffd" in text:
         return BadLine(number, text[:_SHOWN], "the line is not UTF-8 text")
     name, *rest = text.split()
-    priority = 0
-    if rest:
-        match = _PRIORITY.match(rest[0]) if len(rest) == 1 else None
-        if match is None:
-            return BadLine(number, text[:_SHOWN], "more than one thing on the line: one link, then a priority "
-                                                  "(priority=5) or a # comment")  # fmt: skip
-        priority = int(match[1])
+    priority, deadline = 0, None
+    for word in rest:
+        if match := _PRIORITY.match(word):
+            priority = int(match[1])
+        elif (moment := _moment(word)) is not None:
+            deadline = moment
+        else:
+            return BadLine(number, text[:_SHOWN], _MORE)
     try:
         found = recognise(name)
     except LinkNotRecognised as error:
         return BadLine(number, text[:_SHOWN], error.detail)
-    return Link(found[0], found[1], number, name, priority)
+    part = providers()[found[0]].part
+    return Link(found[0], found[1], number, name, priority, part(name) if part else None, deadline)
+
+
+def _moment(word: str) -> float | None:
+    """``deadline=2026-12-01`` or ``deadline=2026-12-01T12:00``, in UTC unless it says otherwise."""
+    if not word.startswith("deadline="):
+        return None
+    try:
+        moment = datetime.fromisoformat(word.removeprefix("deadline="))
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def recognise(text: str) -> tuple[str, str]:

@@ -52,6 +52,10 @@ class Link:
     line: int
     text: str
     priority: int = 0
+    part: int | None = None
+    """The part of the video that the link names, if it names one."""
+    deadline: float | None = None
+    """After this moment (seconds since 1970) it is not worth beginning."""
 
 
 @dataclass(frozen=True, slots=True)

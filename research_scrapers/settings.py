@@ -10,12 +10,18 @@ COMMANDS_MODULE = "research_scrapers.commands"  # [""] `crawl` with exit codes t
 # -- ours ---------------------------------------------------------------------------------------------------------
 RESEARCH_DB = os.environ.get("RESEARCH_DB", "research.db")  # where everything is stored
 YOUTUBE_API_KEY = os.environ.get("YOUTUBE_API_KEY", "")  # set: comments by the official Data API
+BILIBILI_SESSDATA = os.environ.get("BILIBILI_SESSDATA", "")  # the login cookie of a Bilibili account, if you have one
+BILIBILI_COOKIES = os.environ.get("BILIBILI_COOKIES", "")  # or a cookies file (cookies.txt, JSON) that holds it
 ORIGIN = os.environ.get("RESEARCH_ORIGIN", "")  # a local replica's address; empty: the real sites
 BLOBS = os.environ.get("RESEARCH_BLOBS", "")  # whole files: a folder or s3://bucket/prefix; empty: beside the database
 PRIVACY = os.environ.get("RESEARCH_PRIVACY", "keep")  # who wrote what: keep, pseudonymise or drop, before it is stored
 COMMENTS_INFLIGHT_WINDOW = 3  # pages of one video in flight: its main chain and its reply threads
+WORKER_POOL_SIZE = 8  # `research scrape`: sub-jobs under way at a time, over all lines
+TRANSCRIPTS_PRIORITY_BOOST = 2.0  # how much sooner a free worker turns to transcripts; 1 = no sooner
 CONCURRENT_REQUESTS_PER_ARTIFACT = 24  # of one kind (comments, transcripts …) over all sites
 DOMAIN_RATE = 5.0  # requests a second to one domain once its burst is used up; 0 = no such limit
+DOMAIN_CONCURRENCY: dict[str, int] = {}  # in flight to single domains: bilibili.com=4 (else 2: see docs)
+DOMAIN_RATES: dict[str, float] = {}  # requests a second to single domains: bilibili.com=2 (else 1)
 DOMAIN_BURST = 3000  # requests that may go out as fast as the caps allow before DOMAIN_RATE holds
 RETRY_BACKOFF_BASE = 1.5  # seconds before retry n: base ** n, plus up to half of it by chance
 RETRY_BACKOFF_CAP_S = 60.0

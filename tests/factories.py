@@ -57,14 +57,14 @@ class Bench:
         lines: list[Link | BadLine] = [
             Link("youtube", video, n, video) for n, video in enumerate(videos or (VIDEO,), 1)
         ]
-        self.runs.take_in(run, lines, provider="youtube", kinds=(Kind.COMMENTS,), spider="yt_comments")
+        self.runs.take_in(run, lines, {"youtube": (Kind.COMMENTS,)}, "yt_comments")
         self.ledger = self.ledger_of(owner)
 
     def ledger_of(self, owner: str) -> Ledger:
         return Ledger(self.store, self.run, owner, lease_s=60, clock=self.clock)
 
     def claim(self, token: str = "1", step: str = "page"):
-        lease = self.ledger.claim((Kind.COMMENTS,), "web")
+        lease = self.ledger.claim("youtube", {Kind.COMMENTS: "web"})
         if lease is not None and not lease.cursors:
             self.ledger.begin(lease, Cursor("", step, token))
         return lease

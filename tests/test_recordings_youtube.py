@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -10,17 +11,18 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html import escape
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from research_scrapers import errors
 from research_scrapers.models import MAIN, Answer, Cursor, Options
+from research_scrapers.providers.tracks import Wanted, wanted_of
 from research_scrapers.providers.youtube.api import ApiRoute
 from research_scrapers.providers.youtube.captions import needs_token, read_tracks
-from research_scrapers.providers.youtube.choose import Wanted, wanted_of
 from research_scrapers.providers.youtube.comments import _lists, read_header
 from research_scrapers.providers.youtube.initial import _results, _ways
-from research_scrapers.providers.youtube.panel import panel_languages, read_panel
+from research_scrapers.providers.youtube.panel import panel_params, panel_shows, read_panel
 from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.states import player_state
 from research_scrapers.providers.youtube.timedtext import judge_timedtext, read_timedtext
@@ -510,7 +512,22 @@ def test_transcript_panel(entry):
     segments = read_panel(data)
     assert len(segments) == entry["truth"]["segments"]
     assert (segments[0].start, segments[0].duration) == (0.06, 3.24)
-    assert panel_languages(data)[0][:2] == ("English (auto-generated)", True)
+    assert panel_shows(data) == "English (auto-generated)"
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="no recordings on this machine")
+def test_what_a_panel_is_asked_with_is_what_pages_say():
+    """Written by us, it is what the recorded pages carry; only field 6, a flag, is 0 on some."""
+    told = set()
+    for path in RECORDINGS.glob("next_*/*.json"):
+        told |= set(re.findall(r'"getTranscriptEndpoint":\s*{\s*"params":\s*"([^"]+)"', path.read_text("utf-8")))
+    assert len(told) >= 5
+    for params in told:
+        whole = base64.urlsafe_b64decode(unquote(params)).replace(b"panel0\x00", b"panel0\x01")
+        video, track = whole[2:13].decode(), base64.urlsafe_b64decode(unquote(whole[15 : 15 + whole[14]].decode()))
+        kind = "asr" if track.startswith(b"\x0a\x03asr") else "manual"
+        language = track[track.index(b"\x12") + 2 : track.index(b"\x1a")].decode()
+        assert base64.urlsafe_b64decode(unquote(panel_params(video, language, kind))) == whole
 
 
 def _vtt_clock(seconds: float) -> str:

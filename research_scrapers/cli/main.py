@@ -16,6 +16,7 @@ from research_scrapers.cli.files import write_transcripts
 from research_scrapers.cli.forget import forget_command
 from research_scrapers.cli.look import diff_command, search_command, show_command
 from research_scrapers.cli.pictures import datasette_command, report_command
+from research_scrapers.cli.scrape import scrape_command
 from research_scrapers.errors import InputError, ResearchError
 from research_scrapers.formats import WRITERS
 from research_scrapers.links import recognise
@@ -43,6 +44,9 @@ def cli() -> None:
 def demo(folder: Path, latency_ms: int) -> None:
     """Collect YouTube comments from a replica on this machine; needs no internet."""
     sys.exit(run_demo(folder, latency_ms))
+
+
+cli.add_command(scrape_command)
 
 
 @cli.command()

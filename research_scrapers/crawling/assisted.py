@@ -29,7 +29,6 @@ from research_scrapers.providers.youtube.transcripts import (
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from research_scrapers.crawling.gate import Gate
 
 _PLAYER, _TIMEDTEXT = "/youtubei/v1/player", "/api/timedtext"
 
@@ -37,8 +36,8 @@ _PLAYER, _TIMEDTEXT = "/youtubei/v1/player", "/api/timedtext"
 class AssistedSpider(ResearchSpider):
     """A spider some of whose steps a blocking library takes."""
 
-    def __init__(self, links: str | None = None, gate: Gate | None = None, **arguments: Any) -> None:
-        super().__init__(links, gate, **arguments)
+    def __init__(self, *args: Any, **arguments: Any) -> None:
+        super().__init__(*args, **arguments)
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def by_library(self, walk: Walk, cursor: Cursor) -> Page:
@@ -55,17 +54,16 @@ class AssistedSpider(ResearchSpider):
         try:
             item = PageItem(await self.by_library(walk, cursor), walk.lease)
             self._outbox.append(item)
-            self._room.set()
-            self._outbox.extend(await self._stored(walk, item))
+            self.news.set()
+            self._outbox.extend(await self.stored(walk, item))
         except Stopping:
-            walk.halted = True
-            walk.landed()
+            self.halt(walk)
         except Exception as error:
             failure = error if isinstance(error, ResearchError) else LayoutChanged(f"{type(error).__name__}: {error}")
             link = Ask(self.provider.link(walk.lease.video_id))
             request = request_of(link, self.provider, self.line, self.kind)
-            self._outbox.extend(self._failed(walk, cursor, link, request, failure, b"", tried=True))
-        self._room.set()
+            self._outbox.extend(self.failed(walk, cursor, link, request, failure, b"", tried=True))
+        self.news.set()
 
     async def carry(self, walk: Walk, ask: Ask) -> Response:
         """Download for a library, under the same limits as any request."""

@@ -11,6 +11,8 @@ _PROBE_S = 60.0
 _LONGEST_S = 3600.0
 """A site that wants us away for longer than this is not worth waiting for in a running process."""
 _MOST_ASKED = 50
+_BAN_S = 600.0
+"""A pause of this length is for a ban: one more try after it, and no other."""
 
 
 @dataclass(slots=True)
@@ -30,6 +32,7 @@ class Breaker:
     _probe_until: float = 0.0
     _half_open: bool = False
     _refused: bool = False
+    _banned: bool = False
     _asked: int = 0
     _victims: set[Hashable] = field(default_factory=set)
 
@@ -45,7 +48,8 @@ class Breaker:
         """Whether it has opened so often, with nothing served in between, that waiting here is pointless. Faults
         count only when they hit many sub-jobs: one bad thread retried at the end of a run is not an outage.
         """
-        many = self._openings > self.patience and (self._refused or len(self._victims) >= self.threshold)
+        patience = min(self.patience, 1) if self._banned else self.patience
+        many = self._openings > patience and (self._refused or len(self._victims) >= self.threshold)
         return many or self._asked > _MOST_ASKED or self.open_for() > _LONGEST_S
 
     def open_for(self) -> float:
@@ -65,11 +69,13 @@ class Breaker:
         """An answer was what we asked for."""
         self.served += 1
         self._faults = self._openings = self._asked = 0
-        self._half_open = self._refused = False
+        self._half_open = self._refused = self._banned = False
         self._victims.clear()
 
-    def refused(self, victim: Hashable, retry_after: float | None = None) -> float:
-        """The site refused us: open at once, for as long as it asked. Returns the seconds until the next try."""
+    def refused(self, victim: Hashable, retry_after: float | None = None, least: float = 0.0) -> float:
+        """The site refused us: open at once, for as long as it asked, or as is known to be needed (``least``). Returns
+        the seconds until the next try.
+        """
         self._victims.add(victim)
         if retry_after is not None:  # a site that says when to come back is not out of reach
             self._half_open = True
@@ -78,7 +84,8 @@ class Breaker:
             self._probe_until = 0.0
             return self._open_until - self.clock()
         self._refused = True
-        return self._trip()
+        self._banned = self._banned or least >= _BAN_S
+        return self._trip(least)
 
     def fault(self, victim: Hashable) -> None:
         """A passing fault: open when there were many in a row."""
@@ -88,11 +95,12 @@ class Breaker:
         if self._faults >= self.threshold:
             self._trip()
 
-    def _trip(self) -> float:
+    def _trip(self, least: float = 0.0) -> float:
         now = self.clock()
         self._probe_until = 0.0
         if self._open_until <= now:  # answers that were under way when it opened tell nothing new
-            self._open_until = now + min(self.cooldown_s * _GROWTH**self._openings, self.cap_s)
+            pause = max(self.cooldown_s, least) * _GROWTH**self._openings
+            self._open_until = now + min(pause, max(self.cap_s, least))
             self._openings += 1
             self._faults = 0
             self._half_open = True

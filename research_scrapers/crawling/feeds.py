@@ -22,7 +22,8 @@ from scrapy.exporters import BaseItemExporter
 from scrapy.extensions.feedexport import FileFeedStorage
 
 from research_scrapers.errors import FeedUnwritable
-from research_scrapers.models import Comment, Kind, Transcript
+from research_scrapers.models import Comment, Danmaku, Kind, Transcript
+from research_scrapers.store.danmaku import danmaku_of_run
 from research_scrapers.store.records import comment_of, comments_of_run, note_comments_of_run
 from research_scrapers.store.transcripts import transcripts_of_run
 
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
     from research_scrapers.items import PageItem
 
-Record = Comment | Transcript
+Record = Comment | Transcript | Danmaku
+TYPES: dict[Kind, type[Record]] = {Kind.COMMENTS: Comment, Kind.TRANSCRIPT: Transcript, Kind.DANMAKU: Danmaku}
 FIELDS: dict[str, tuple[str, ...]] = {
-    "comment": ("type", *(field.name for field in fields(Comment))),
-    "transcript": ("type", *(field.name for field in fields(Transcript))),
+    kind.__name__.lower(): ("type", *(field.name for field in fields(kind))) for kind in TYPES.values()
 }
+"""Type → its columns."""
 
 
 class FileStorage(FileFeedStorage):
@@ -72,8 +74,9 @@ class Feed(BaseItemExporter):
         super().__init__(dont_fail=True, **kwargs)
         self.file = file
         self._spider: ResearchSpider = crawler.spider  # type: ignore[assignment]
-        self._type = "transcript" if getattr(self._spider, "kind", None) is Kind.TRANSCRIPT else "comment"
-        known = FIELDS[self._type]
+        active = getattr(self._spider, "active", (Kind.COMMENTS,))
+        self._types = [TYPES[kind].__name__.lower() for kind in active if kind in TYPES]
+        known = list(dict.fromkeys(name for kind in self._types for name in FIELDS[kind]))
         self._columns = [name for name in self.fields_to_export or known if name in known]
         self._table = f"feed_lines_{id(self)}"
 
@@ -97,13 +100,16 @@ class Feed(BaseItemExporter):
         """Write what the run has stored and the file lacks."""
         self._begin()
         run_id = self._spider.session.run.id
-        if self._type == "transcript":
+        if "transcript" in self._types:
             for transcript in transcripts_of_run(conn, run_id):
                 self._add(conn, transcript)
-        else:
+        if "comment" in self._types:
             for row in comments_of_run(conn, run_id, self._table):
                 self._write(comment_of(row))
             note_comments_of_run(conn, run_id, self._table)
+        if "danmaku" in self._types:
+            for danmaku in danmaku_of_run(conn, run_id):
+                self._add(conn, danmaku)
         self.file.flush()
 
     def export_item(self, item: PageItem) -> None:
@@ -157,6 +163,8 @@ class Feed(BaseItemExporter):
 class _Key(msgspec.Struct):
     video_id: str = ""
     comment_id: str = ""
+    danmaku_id: str = ""
+    cid: str = ""
     part: int | str = 1
     language: str = ""
     kind: str = ""
@@ -166,9 +174,10 @@ class _Key(msgspec.Struct):
 
 def _name(record: Record | _Key) -> str:
     """What makes a record itself, whatever its content."""
-    if not isinstance(record, Transcript) and record.comment_id:
+    if isinstance(record, Comment) or (isinstance(record, _Key) and record.comment_id):
         return record.comment_id
-    assert not isinstance(record, Comment)
+    if isinstance(record, Danmaku) or (isinstance(record, _Key) and record.danmaku_id):
+        return f"danmaku\x1f{record.cid}\x1f{record.danmaku_id}"
     return "\x1f".join((record.video_id, str(record.part), record.language, record.kind, record.name))
 
 
@@ -186,7 +195,10 @@ class JsonLinesFeed(Feed):
         return _name(key), key.content_hash
 
     def _write(self, record: Record) -> None:
-        line = {name: self._type if name == "type" else getattr(record, name) for name in self._columns}
+        kind = type(record).__name__.lower()
+        line = {
+            name: kind if name == "type" else getattr(record, name) for name in self._columns if name in FIELDS[kind]
+        }
         self.file.write(_one_line(msgspec.json.encode(line)) + b"\n")
 
 
@@ -226,7 +238,8 @@ class CsvFeed(Feed):
         return _name(key), key.content_hash
 
     def _write(self, record: Record) -> None:
-        self._row([self._type if name == "type" else _cell(getattr(record, name, None)) for name in self._columns])
+        kind = type(record).__name__.lower()
+        self._row([kind if name == "type" else _cell(getattr(record, name, None)) for name in self._columns])
 
     def _row(self, values: list[Any]) -> None:
         text = io.StringIO(newline="")

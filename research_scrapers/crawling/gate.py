@@ -148,7 +148,8 @@ class Gate:
             return  # one lesson for all the refusals that come together
         bucket.slowed = now
         recent = sum(moment > now - 1.0 for moment in bucket.sent)
-        bucket.rate = max(min(bucket.rate or recent, recent) / 2, _LEAST_RATE)
+        usual = self.limits.pace(domain).rate or _LEAST_RATE
+        bucket.rate = max(min(bucket.rate or recent, recent) / 2, min(_LEAST_RATE, usual / 2))
         bucket.burst = 1
         bucket.tokens = 0.0
         bucket.filled = now
@@ -184,6 +185,10 @@ class Gate:
     def waiting(self) -> int:
         return len(self._waiting)
 
+    def waiting_for(self, artifact: str) -> int:
+        """How many requests of one kind wait."""
+        return sum(ticket.artifact == artifact for ticket in self._waiting)
+
     def paused_for(self, domain: str, line: str) -> float:
         """Seconds until anything may go to this domain on this line."""
         return max(self._paused.get(domain, 0.0) - self.clock(), self.breaker(line).wait(), 0.0)
@@ -196,7 +201,7 @@ class Gate:
     def _hindrance(self, ticket: Ticket) -> float:
         """0 if the request may go now, else in how many seconds to look again (a cap: when someone leaves)."""
         now = self.clock()
-        caps = (self.limits.total, self.limits.per_domain, self.limits.per_artifact)
+        caps = (self.limits.total, self.limits.pace(ticket.domain).in_flight, self.limits.per_artifact)
         if any(self._inside[key] >= cap for key, cap in zip(self._keys(ticket), caps, strict=True)):
             return float("inf")
         return max(
@@ -211,7 +216,8 @@ class Gate:
     def _bucket(self, pace: str) -> _Bucket:
         if pace not in self._buckets:
             own = " " in pace  # a budget of its own within a domain
-            rate, burst = (self.limits.budget_rate, 1) if own else (self.limits.rate, self.limits.burst)
+            allowed = self.limits.pace(pace)
+            rate, burst = (self.limits.budget_rate, 1) if own else (allowed.rate, allowed.burst)
             self._buckets[pace] = _Bucket(rate, burst, float(burst), self.clock())
         return self._buckets[pace]
 

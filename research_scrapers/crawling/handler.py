@@ -16,8 +16,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import build_from_crawler
 
 from research_scrapers.config import Config
-from research_scrapers.crawling.gate import Gate, GateClosed
+from research_scrapers.crawling.gate import GateClosed
 from research_scrapers.crawling.politeness import Stopping
+from research_scrapers.crawling.retry import VISIT
 from research_scrapers.providers import providers
 
 if TYPE_CHECKING:
@@ -25,8 +26,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from research_scrapers.crawling.spider import ResearchSpider
+
 KEY_PARAMETER = "research_key_parameter"
 """Meta key: the query parameter under which this request wants the API key."""
+
+SIGNED = "research_signed"
+"""Meta key: the site wants this request signed."""
 
 
 _TALKATIVE = logging.getLogger("scrapy.core.downloader.handlers.http11")
@@ -61,26 +67,30 @@ class ProviderHandler(BaseDownloadHandler):
         self._hosts = {host for provider in providers().values() for host in provider.hosts}
         config = Config.from_settings(crawler.settings)
         self._origin, self._key = config.origin, config.api_key
-        if self._key:
-            _TALKATIVE.addFilter(_Discreet(self._key))
+        for secret in (self._key, *config.logins.values()):
+            if secret:
+                _TALKATIVE.addFilter(_Discreet(secret))
 
     async def download_request(self, request: Request) -> Response:
         parts = urlsplit(request.url)
         if parts.scheme != "https" or parts.hostname not in self._hosts or parts.port not in (None, 443):
             raise OffsiteRefused(f"{parts.scheme}://{parts.netloc} belongs to no provider; the request was not sent")
-        gate: Gate = self.crawler.spider.gate  # type: ignore[union-attr]
+        spider: ResearchSpider = self.crawler.spider  # type: ignore[assignment]
+        meta = request.meta
         try:
-            meta = request.meta
-            await gate.hold(meta["research_domain"], meta["research_line"], meta.get("research_pace", ""))
+            await spider.gate.hold(meta["research_domain"], meta["research_line"], meta.get("research_pace", ""))
         except GateClosed:
             raise Stopping("the run is stopping") from None
-        url = request.url
+        meta[VISIT] = spider.visitor.version
+        url, headers = spider.visitor.dress(request.url, signed=bool(meta.get(SIGNED)))
         parameter = request.meta.get(KEY_PARAMETER)
         if parameter and self._key:
             url += f"{'&' if parts.query else '?'}{parameter}={quote(self._key, safe='')}"
-        if not self._origin and url == request.url:
+        if not self._origin and url == request.url and not headers:
             return await self._inner.download_request(request)
         sent = request.replace(url=self._turned(url))
+        for name, value in headers.items():
+            sent.headers[name] = value
         if self._origin:
             sent.headers["Host"] = parts.hostname
             sent.meta.pop("proxy", None)

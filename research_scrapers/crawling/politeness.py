@@ -43,6 +43,8 @@ class GateMiddleware:
 
     async def process_request(self, request: Request) -> None:
         meta = request.meta
+        if "research_sub_job" in meta:  # before a place is taken, for learning takes places too
+            await self._spider.visitor.ready(self._spider.fetch)
         ticket = Ticket(
             domain=meta["research_domain"],
             line=meta["research_line"],
@@ -63,9 +65,12 @@ class GateMiddleware:
             self._gate.leave(ticket)
 
     @property
+    def _spider(self) -> ResearchSpider:
+        return self._crawler.spider  # type: ignore[return-value]
+
+    @property
     def _gate(self) -> Gate:
-        spider: ResearchSpider = self._crawler.spider  # type: ignore[assignment]
-        return spider.gate
+        return self._spider.gate
 
 
 class SteadyThrottle(AutoThrottle):

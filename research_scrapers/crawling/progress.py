@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 _EVERY_S = 5.0
 _LISTED = 40
+_NAMES = {Kind.COMMENTS: "comments", Kind.TRANSCRIPT: "transcripts", Kind.DANMAKU: "danmaku"}
 
 
 class Progress:
@@ -36,7 +37,7 @@ class Progress:
         self._crawler = crawler
         self._spider: ResearchSpider = crawler.spider  # type: ignore[assignment]
         self._task: asyncio.Task[None] | None = None
-        self._what = "transcripts" if self._spider.kind is Kind.TRANSCRIPT else "comments"
+        self._what = " and ".join(_NAMES[kind] for kind in self._spider.active if kind in _NAMES)
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
 
@@ -63,11 +64,18 @@ class Progress:
 
     def _line(self, ended: int, total: int, pages: int) -> str:
         spider = self._spider
-        waits = max(spider.gate.paused_for(domain, spider.line) for domain in set(spider.provider.hosts.values()))
-        state = spider.gate.breaker(spider.line).state
-        pause = f", breaker {state}, paused for {waits:.0f} s" if waits else ""
+        domains = set(spider.provider.hosts.values())
+        pauses = [
+            (max(spider.gate.paused_for(domain, line) for domain in domains), spider.gate.breaker(line).state, kind)
+            for kind in spider.active
+            for line in [spider.line_of(kind)]
+        ]
+        pause = "".join(
+            f", {kind}: breaker {state}, paused for {waits:.0f} s" for waits, state, kind in pauses if waits
+        )
+        what = "videos" if len(spider.active) == 1 else "pieces of work"
         return (
-            f"{ended:,} of {total:,} videos done, {self._value('research/records'):,} {self._what}, "
+            f"{ended:,} of {total:,} {what} done, {self._value('research/records'):,} {self._what}, "
             f"{pages / _EVERY_S:.1f} pages/s, {spider.gate.in_flight} in flight, {spider.gate.waiting} waiting{pause}"
         )
 

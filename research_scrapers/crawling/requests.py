@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from scrapy import Request
 
-from research_scrapers.crawling.handler import KEY_PARAMETER
+from research_scrapers.crawling.handler import KEY_PARAMETER, SIGNED
 from research_scrapers.models import Ask, Kind
 from research_scrapers.providers import Provider
 
@@ -28,6 +28,8 @@ def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority:
     }
     if ask.official and provider.key_parameter:
         meta[KEY_PARAMETER] = provider.key_parameter
+    if ask.signed:
+        meta[SIGNED] = True
     return Request(
         ask.url, method=ask.method, headers=headers, body=ask.body, meta=meta, priority=priority, dont_filter=True
     )

@@ -43,10 +43,13 @@ if TYPE_CHECKING:
 
     from research_scrapers.crawling.gate import Gate
     from research_scrapers.crawling.spider import ResearchSpider
+    from research_scrapers.crawling.visit import Visitor
 
 logger = logging.getLogger(__name__)
 
 _PLAIN = (400, 401, 403, 404, 410)
+VISIT = "research_visit"
+"""Meta key: with which version of the visit the request went out."""
 FINAL = "research_final"
 """Meta key: the middleware gave up on this failure; the spider must not try it again."""
 
@@ -84,10 +87,14 @@ def failure_of(exception: BaseException) -> SourceError | CertificateRefused | N
 class Retrier:
     """Decides whether a failed request goes out again, and when."""
 
-    def __init__(self, policy: RetryPolicy, gate: Gate, line: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, policy: RetryPolicy, gate: Gate, line: str, visitor: Visitor | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self.policy = policy
         self._gate = gate
         self._line = line
+        self._visitor = visitor
         self._clock = clock
 
     def again(self, request: Request, failure: SourceError) -> Request | None:
@@ -96,7 +103,15 @@ class Retrier:
         victim = request.meta.get("research_sub_job")
         meta = dict(request.meta)
         decided = verdict(failure)
-        if decided is Verdict.WAIT:
+        if (
+            not meta.get("research_renewed")
+            and self._visitor is not None
+            and self._visitor.renew(failure, meta.get(VISIT, 0))
+        ):
+            logger.info("%s; asking for new keys, then trying once more", failure)
+            meta["research_renewed"] = True
+            return request.replace(meta=meta, dont_filter=True)
+        if isinstance(failure, Blocked):
             # A refusal costs no attempt. It is this request's own only if others are served between its refusals.
             if not isinstance(failure, RateLimited) and breaker.served > meta.get("research_served", breaker.served):
                 meta["research_blame"] = meta.get("research_blame", 0) + 1
@@ -105,7 +120,8 @@ class Retrier:
                 self._gate.slow_down(meta["research_pace"])
             if failure.retry_after is not None:
                 self._gate.pause(meta["research_pace"], failure.retry_after)
-            wait = breaker.refused(victim, failure.retry_after)
+            least = failure.cooldown_s if self._gate.limits.unhurried else None
+            wait = breaker.refused(victim, failure.retry_after, least or 0.0)
             self._gate.nudge()  # whoever waited for this verdict waits for another moment now
             if meta.get("research_blame", 0) >= self.policy.blame or breaker.exhausted:
                 return None

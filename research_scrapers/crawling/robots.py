@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from protego import Protego
 from scrapy.exceptions import IgnoreRequest
 
-from research_scrapers.crawling.retry import failure_of
 from research_scrapers.errors import RobotsRefused, RobotsUnknown, RunError
+from research_scrapers.models import Ask
 
 if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
@@ -18,20 +17,22 @@ if TYPE_CHECKING:
 _OK, _CLIENT_ERROR, _TOO_MANY, _SERVER_ERROR = 200, 400, 429, 500
 
 
-async def preflight(spider: ResearchSpider, urls: Iterable[str], agent: str) -> None:
-    """Raise `RobotsRefused` unless robots.txt lets us request every one of these URLs."""
+async def preflight(spider: ResearchSpider, agent: str) -> None:
+    """Raise `RobotsRefused` unless robots.txt lets us request all that this spider's routes need."""
+    urls = (url for route in spider.routes.values() for url in route.probes())
     rules: dict[str, Protego | None] = {}
-    refused = []
+    refused: dict[str, list[str]] = {}
     for url in urls:
         parts = urlsplit(url)
         if parts.netloc not in rules:
             rules[parts.netloc] = await _rules(spider, f"{parts.scheme}://{parts.netloc}/robots.txt")
         rule = rules[parts.netloc]
         if rule is not None and not rule.can_fetch(url, agent):
-            refused.append(f"{parts.netloc} disallows {parts.path}")
+            refused.setdefault(parts.netloc, []).append(parts.path)
     if refused:
+        told = "; ".join(f"{host} disallows {', '.join(paths)}" for host, paths in refused.items())
         raise RobotsRefused(
-            f"{'; '.join(refused)}. Nothing else was requested. Ways on: {spider.provider.robots_help}"
+            f"{told}. Nothing else was requested. Ways on: {spider.provider.robots_help}"
             "or decide for yourself to ignore robots.txt, with RESEARCH_ROBOTS=ignore in the environment or "
             "-s ROBOTSTXT_OBEY=False (the run records that decision)"
         )
@@ -39,20 +40,15 @@ async def preflight(spider: ResearchSpider, urls: Iterable[str], agent: str) -> 
 
 async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
     """The rules of one host; ``None`` when it has none."""
-    engine = spider.crawler.engine
-    assert engine is not None
-    request = spider.bare_request(url)
     try:
-        response = await engine.download_async(request)
-    except IgnoreRequest:
+        answer = await spider.fetch(Ask(url))
+    except (IgnoreRequest, RunError):
         raise
     except Exception as error:
-        failure = failure_of(error)
-        if isinstance(failure, RunError):
-            raise failure from error
-        raise RobotsUnknown(f"{url}: {error}. Check the network (and HTTPS_PROXY), then run again") from error
-    if response.status == _OK:
-        return Protego.parse(response.body.decode("utf-8", "replace"))
-    if _CLIENT_ERROR <= response.status < _SERVER_ERROR and response.status != _TOO_MANY:
+        cause = error.__cause__ or error
+        raise RobotsUnknown(f"{url}: {cause}. Check the network (and HTTPS_PROXY), then run again") from error
+    if answer.status == _OK:
+        return Protego.parse(answer.body.decode("utf-8", "replace"))
+    if _CLIENT_ERROR <= answer.status < _SERVER_ERROR and answer.status != _TOO_MANY:
         return None  # no robots.txt: nothing is disallowed (RFC 9309)
-    raise RobotsUnknown(f"{url} answered {response.status}. Try again later")
+    raise RobotsUnknown(f"{url} answered {answer.status}. Try again later")

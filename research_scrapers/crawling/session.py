@@ -9,16 +9,25 @@ import logging
 import os
 import platform
 import secrets
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from research_scrapers.errors import JobdirInUse, LinksEmpty, SettingInvalid, StoreError, StoreUnwritable
+from research_scrapers.errors import (
+    JobdirInUse,
+    LinksEmpty,
+    ResearchError,
+    RunCancelled,
+    SettingInvalid,
+    StoreError,
+    StoreUnwritable,
+)
 from research_scrapers.links import Links
-from research_scrapers.models import Kind, counted
+from research_scrapers.models import Kind, Options, counted
 from research_scrapers.privacy import Veil
 from research_scrapers.store.database import Store
 from research_scrapers.store.ledger import Ledger
@@ -28,6 +37,7 @@ from research_scrapers.store.runs import Run, Runs, new_run_id
 logger = logging.getLogger(__name__)
 
 _NOTE = "run.json"
+_LOOK_S = 1.0
 
 
 @dataclass
@@ -60,9 +70,10 @@ class Session:
 
 
 def open_session(
-    db: Path, spider: str, links: Links, config: Mapping[str, Any], *, jobdir: str | None, lease_s: float
-) -> Session:
-    """Find or make the run that this command means."""
+    db: Path, spider: str, links: str, config: Mapping[str, Any], *, jobdir: str | None, lease_s: float,
+    run_id: str | None = None,
+) -> Session:  # fmt: skip
+    """Find or make the run that this command means: the one that is named, the JOBDIR's, or a new one."""
     with ExitStack() as undo:
         folder = Jobdir(Path(jobdir)) if jobdir else None
         if folder is not None:
@@ -72,14 +83,14 @@ def open_session(
         store.blobs = config.get("blobs")
         veil = settle_policy(store, config.get("privacy", "keep"))
         runs = Runs(store)
-        run = folder.known_run(runs, spider) if folder else None
+        run = folder.known_run(runs, spider) if folder else runs.find(run_id) if run_id else None
         resumed = run is not None
         if run is None:
             run = runs.create(
                 new_run_id(datetime.now(UTC)), spider, config=config, jobdir=str(folder.path) if folder else None,
-                links=links.label,
+                links=links,
             )  # fmt: skip
-        elif run.config.get("options") != config["options"]:
+        elif _whole(run.config.get("options", {})) != _whole(config["options"]):
             raise SettingInvalid(
                 f"{run.id} was begun with {_told(run.config['options'])}, not with {_told(config['options'])}. Repeat "
                 "the first command, or name another JOBDIR for a new run"
@@ -100,22 +111,24 @@ def open_session(
     return Session(store, runs, run, ledger, resumed, folder, veil)
 
 
-def take_in_links(session: Session, links: Links, provider: str, kinds: tuple[Kind, ...], spider: str) -> None:
+Work = Mapping[str, Sequence[Kind]]
+"""Provider → what is wanted of its videos."""
+
+
+def take_in_links(session: Session, links: Links, work: Work, who: str, *, shuffled: bool = False) -> None:
     """Make a job of every line, unless these very links were taken in before."""
     digest = links.digest()
     if not (session.resumed and digest is not None and digest == session.run.links_digest):
-        _take_in(session, links, digest, provider, kinds, spider)
+        _take_in(session, links, digest, work, who, shuffled=shuffled)
     if not session.runs.standing(session.run.id)[1]:
         raise LinksEmpty(
-            f"no line of {links.label} names a video that {spider} can work on; `research coverage` lists each line "
+            f"no line of {links.label} names a video that {who} can work on; `research coverage` lists each line "
             "with its reason"
         )
 
 
-def _take_in(
-    session: Session, links: Links, digest: str | None, provider: str, kinds: tuple[Kind, ...], spider: str
-) -> None:
-    intake = session.runs.take_in(session.run.id, links, provider=provider, kinds=kinds, spider=spider)
+def _take_in(session: Session, links: Links, digest: str | None, work: Work, who: str, *, shuffled: bool) -> None:
+    intake = session.runs.take_in(session.run.id, links, work, who, shuffled=shuffled)
     if digest is not None:
         session.runs.links_taken_in(session.run.id, digest)
     parts = [counted(intake.added, "video") + (" added" if session.resumed else "")]
@@ -128,14 +141,24 @@ def _take_in(
     logger.info("%s: %s", links.label, ", ".join(parts))
 
 
-async def keep_alive(ledger: Ledger, every_s: float, give_up: Callable[[StoreError], None]) -> None:
-    """Renew this process's leases until cancelled."""
+async def keep_alive(session: Session, every_s: float, give_up: Callable[[ResearchError], None]) -> None:
+    """Renew this process's leases until cancelled, and obey when somebody asks the run to stop."""
+    renewed = time.monotonic()
     while True:
-        await asyncio.sleep(every_s)
+        await asyncio.sleep(min(every_s, _LOOK_S))
         try:
-            ledger.heartbeat()
+            if session.runs.cancel_asked(session.run.id):
+                give_up(RunCancelled("what was on its way is stored; `research scrape --resume` goes on from here"))
+            if time.monotonic() - renewed >= every_s:
+                session.ledger.heartbeat()
+                renewed = time.monotonic()
         except StoreError as error:
             give_up(error)
+
+
+def _whole(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with those that a run of an older version did not know yet."""
+    return {**asdict(Options()), **options}
 
 
 def _told(options: Mapping[str, Any]) -> str:

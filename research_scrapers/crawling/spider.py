@@ -1,12 +1,14 @@
 """The base spider: feeds itself from the ledger, walks each sub-job's pages, and stores a page before it goes on.
 
-A subclass says its name, provider and kind. What a page looks like is the provider's business.
+A subclass says its name, provider and kinds. What a page looks like is the provider's business; what a failure leads
+to is told in ``consequences``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import time
+from collections import ChainMap, deque
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -14,31 +16,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from scrapy import Request, Spider, signals
 
 from research_scrapers.config import Config
-from research_scrapers.coverage import Conclusion, Facts, conclude
+from research_scrapers.coverage import CONCLUDE, Conclusion, up_to_date
+from research_scrapers.crawling.consequences import consequence, finish
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.politeness import Stopping
-from research_scrapers.crawling.progress import close_run
 from research_scrapers.crawling.requests import request_of
-from research_scrapers.crawling.retry import FINAL, Retrier, answer_of, failure_of
+from research_scrapers.crawling.retry import Retrier, answer_of, failure_of
 from research_scrapers.crawling.robots import preflight
-from research_scrapers.crawling.session import Session, keep_alive, open_session, take_in_links
+from research_scrapers.crawling.session import Session
+from research_scrapers.crawling.source import Alone, Source
+from research_scrapers.crawling.visit import Visitor
 from research_scrapers.crawling.walk import Walk
-from research_scrapers.errors import (
-    EmptyPage,
-    LayoutChanged,
-    LeaseLost,
-    QuotaExhausted,
-    ResearchError,
-    SiteBlocked,
-    SourceError,
-    StoreError,
-)
+from research_scrapers.errors import LayoutChanged, LeaseLost, ResearchError, SourceError, StoreError
 from research_scrapers.items import PageItem
-from research_scrapers.links import open_links
-from research_scrapers.models import MAIN, Answer, Ask, Cursor, Kind, Options, Outcome, Page
+from research_scrapers.models import Answer, Ask, Cursor, Kind, Options, Page
 from research_scrapers.providers import Provider, Route, providers
-from research_scrapers.store.artifacts import keep_body
-from research_scrapers.verdicts import Verdict, retriable, verdict
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -48,8 +40,6 @@ if TYPE_CHECKING:
     from research_scrapers.store.ledger import Ledger
     from research_scrapers.store.pages import Lease
 
-_RESERVE = 8
-"""Requests kept waiting at the gate, so that a free place is taken at once."""
 _LOOK_AGAIN_S = 10.0
 _PRIORITY = {Kind.METADATA: 300, Kind.TRANSCRIPT: 200, Kind.DANMAKU: 100, Kind.COMMENTS: 0}
 """Transcripts are short and their links expire, so they go before comments."""
@@ -59,7 +49,8 @@ class ResearchSpider(Spider):
     """One production line."""
 
     provider_name: ClassVar[str]
-    kind: ClassVar[Kind]
+    kinds: ClassVar[tuple[Kind, ...]]
+    """What it collects, in the order in which it is taken up; the first names its line."""
     assisted_steps: ClassVar[frozenset[str]] = frozenset()
     """Steps that `assist` takes, with a library's help, instead of a request and the route."""
 
@@ -67,20 +58,29 @@ class ResearchSpider(Spider):
     ledger: Ledger
     retrier: Retrier
 
-    def __init__(self, links: str | None = None, gate: Gate | None = None, **arguments: Any) -> None:
+    def __init__(
+        self, links: str | None = None, gate: Gate | None = None, source: Source | None = None, **arguments: Any
+    ) -> None:
         super().__init__()
         self.arguments = arguments
         self.provider: Provider = providers()[self.provider_name]
+        self.kind = self.kinds[0]
+        self.active = self.kinds
+        """Those kinds that are wanted."""
         self.line = f"{self.provider_name}:{self.kind}"
         self.failure: ResearchError | None = None
         """Why the run stopped before its work was done."""
-        self._links = links
+        self.source: Source = source or Alone(links)
         self._given_gate = gate
+        self.visitor = Visitor(None)
         self._walks: dict[int, Walk] = {}
         self._outbox: deque[PageItem | Request] = deque()
         """What assisted steps have for Scrapy; `start` hands it over."""
-        self._room = asyncio.Event()
+        self.news = asyncio.Event()
+        """Something changed that the feeding should look at."""
         self._stopping = False
+        self.blocked: dict[Kind, ResearchError] = {}
+        """Kinds that the site refuses us for so long that waiting here is pointless."""
         self.left = 0
         """Sub-jobs that were not ended when the run was closed."""
         self.begun = self.closed_well = False
@@ -89,32 +89,42 @@ class ResearchSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_settings(crawler.settings)
-        spider.options = spider.config.options(spider.arguments, spider.kind)
+        spider.options = spider.config.options(spider.arguments, spider.kinds)
+        if not spider.options.danmaku:
+            spider.active = tuple(kind for kind in spider.kinds if kind is not Kind.DANMAKU)
         spider.gate = spider._given_gate or Gate(spider.config.limits)
-        spider.retrier = Retrier(spider.config.retry, spider.gate, spider.line)
-        spider.route = spider._route()
+        if spider.provider.visit is not None:
+            spider.visitor = Visitor(spider.provider.visit(spider.config.logins.get(spider.provider_name)))
+        spider.retrier = Retrier(spider.config.retry, spider.gate, spider.line, spider.visitor)
+        spider.routes = {kind: spider._route(kind) for kind in spider.active}
         crawler.signals.connect(spider._close, signal=signals.engine_stopped)
         return spider
 
     config: Config
     options: Options
     gate: Gate
-    route: Route
+    routes: dict[Kind, Route]
 
-    def _route(self) -> Route:
-        """The way in which this spider's kind of record is collected."""
-        raise NotImplementedError
+    def _route(self, kind: Kind) -> Route:
+        """The way in which a kind of record is collected."""
+        return self.provider.route(kind, self.options, self.config.api_key)
+
+    def line_of(self, kind: Kind) -> str:
+        """Under which name a kind's breaker is kept: what is refused of one kind does not stop another."""
+        return self.line if kind is self.kind else f"{self.line}:{kind}"
 
     # -- feeding -------------------------------------------------------------------------------------------------
 
     async def start(self) -> AsyncIterator[Request | PageItem]:
-        heartbeat: asyncio.Task[None] | None = None
         try:
-            self._open()
-            if self.config.obey_robots and self.ledger.anything_to_do():
-                await preflight(self, self.route.probes(), self.config.robots_agent)
+            self.session = self.source.open(self)
+            self.ledger = self.session.ledger
+            if self.ledger.anything_to_do(self.provider_name, self.active):
+                if self.config.obey_robots:
+                    await preflight(self, self.config.robots_agent)
+                await self.visitor.ready(self.fetch)
+            await self.source.ready(self)
             self.begun = True
-            heartbeat = asyncio.create_task(keep_alive(self.ledger, self.config.lease_s / 3, self.stop))
             async for request in self._feed():
                 yield request
         except ResearchError as error:
@@ -122,48 +132,37 @@ class ResearchSpider(Spider):
         finally:
             # Also on Ctrl-C, which cancels start(): whoever waits at the gate must not hold up the shutdown.
             self._stopping = True
-            if heartbeat is not None:
-                heartbeat.cancel()
+            self.source.leave(self)
             if self.failure is not None or self._walks:
                 self.gate.close(self.line)
 
-    def _open(self) -> None:
-        links = open_links(self._links)
-        self.session = open_session(
-            self.config.db, self.name, links, self.config.snapshot(self.options, self.route.name),
-            jobdir=self.config.jobdir, lease_s=self.config.lease_s,
-        )  # fmt: skip
-        self.ledger = self.session.ledger
-        take_in_links(self.session, links, self.provider_name, (self.kind,), self.name)
-
     async def _feed(self) -> AsyncIterator[Request | PageItem]:
-        """Claim sub-jobs while there is room, until nothing is left to claim and nothing is under way."""
-        room = self.config.in_flight + _RESERVE
-        dry = False
+        """Begin sub-jobs as they come, and hand on what those under way want, until nothing is left."""
         while not self._stopping:
-            self._room.clear()
+            self.news.clear()
             while self._outbox:
                 yield self._outbox.popleft()
-            if not dry and self._in_flight < room:
-                lease = self.ledger.claim((self.kind,), self.route.name)
-                if lease is None:
-                    dry = True
-                else:
-                    for request in self._begin(Walk(lease, self.config.window)):
-                        yield request
-                continue
-            if self._outbox:
-                continue
-            if dry and not self._walks:
-                break
-            try:
-                await asyncio.wait_for(self._room.wait(), _LOOK_AGAIN_S)
-            except TimeoutError:
-                dry = False  # somebody else's lease may have run out
-        until = self.ledger.parked_until()
-        if until is not None and not self.failure:
-            moment = datetime.fromtimestamp(until, UTC).isoformat(timespec="minutes")
-            raise QuotaExhausted(f"what is left waits until {moment}; run the same command then", until=moment)
+            lease = self.source.next(self)
+            if lease is not None:
+                for request in self._begin(Walk(lease, self._window)):
+                    yield request
+            elif not self._outbox:
+                if self.source.over(self):
+                    break
+                try:
+                    await asyncio.wait_for(self.news.wait(), _LOOK_AGAIN_S)
+                except TimeoutError:
+                    self.source.look_again()  # somebody else's lease may have run out
+
+    def claim(self) -> Lease | None:
+        """Take the next sub-job of ours from the ledger."""
+        wanted = {kind: self.routes[kind].name for kind in self.active if kind not in self.blocked}
+        return self.ledger.claim(self.provider_name, wanted)
+
+    def _window(self) -> int:
+        """How many pages of one sub-job may be in flight: one less for comments while transcripts wait at the gate."""
+        pressed = self.kind is Kind.COMMENTS and self.gate.waiting_for(Kind.TRANSCRIPT) > 0
+        return max(self.config.window - pressed, 1)
 
     def _begin(self, walk: Walk) -> Iterator[Request]:
         lease = walk.lease
@@ -171,22 +170,38 @@ class ResearchSpider(Spider):
             known = self.known(lease)
             if known is not None:
                 self.ledger.finish(lease, known, sort=self.options.sort)
+                self.source.ended(self, lease)
                 return
-            start = self.route.start(lease.video_id, self.options)
+            route = self.routes[lease.kind]
+            start = route.start(lease.video_id, self.options, self._session_of(walk))
             self.ledger.begin(lease, start)
             walk.add([start])
         self._walks[lease.id] = walk
-        if walk.done:  # its last page was stored, but not its end
-            self._finish(walk)
-            return
-        yield from self._requests(walk)
+        yield from self.go_on(walk)  # which ends it if its last page was stored, but not its end
 
     def known(self, lease: Lease) -> Conclusion | None:
-        """How a sub-job ends that need not be begun, because what it would collect is here."""
-        return None
+        """How a sub-job ends that need not be begun, because an earlier run read it and it is new enough."""
+        if lease.kind is not Kind.TRANSCRIPT or self.options.refresh == "always":
+            return None
+        oldest = self.config.transcript_age_days if self.options.refresh == "stale" else None
+        return up_to_date(self.ledger.last_read(lease, self.options), oldest, time.time())
+
+    def conclude(self, lease: Lease) -> Conclusion:
+        """What a walk is worth whose chains have all ended."""
+        return CONCLUDE[lease.kind](self.ledger.facts(lease, self.options))
+
+    def _session_of(self, walk: Walk) -> ChainMap[str, str]:
+        """What a route may know: of this sub-job, of its video, of the visit."""
+        return ChainMap(walk.lease.session, walk.lease.facts, dict(self.visitor.facts))
 
     @property
-    def _in_flight(self) -> int:
+    def busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self._walks)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests under way."""
         return sum(walk.in_flight for walk in self._walks.values())
 
     # -- requests ------------------------------------------------------------------------------------------------
@@ -198,9 +213,10 @@ class ResearchSpider(Spider):
             if cursor.step in self.assisted_steps:
                 self.assist(walk, cursor)
                 continue
-            ask = self.route.ask(walk.lease.video_id, cursor, walk.lease.session, self.options)
+            kind = walk.lease.kind
+            ask = self.routes[kind].ask(walk.lease.video_id, cursor, self._session_of(walk), self.options)
             request = request_of(
-                ask, self.provider, self.line, self.kind, priority=_PRIORITY[self.kind] + walk.lease.priority
+                ask, self.provider, self.line_of(kind), kind, priority=_PRIORITY[kind] + walk.lease.priority
             )
             request.meta["research_sub_job"] = walk.lease.id
             yield request.replace(
@@ -211,9 +227,14 @@ class ResearchSpider(Spider):
         """Begin an assisted step; its page and what follows go out through ``_outbox``."""
         raise NotImplementedError
 
-    def bare_request(self, url: str) -> Request:
-        """A request that belongs to no sub-job (robots.txt), under the same limits."""
-        return request_of(Ask(url), self.provider, self.line, self.kind, priority=1000)
+    async def fetch(self, ask: Ask) -> Answer:
+        """The answer to a request that belongs to no sub-job (robots.txt, a site's keys), under the same limits."""
+        assert self.crawler.engine is not None
+        request = request_of(ask, self.provider, self.line, self.kind, priority=1000)
+        try:
+            return answer_of(await self.crawler.engine.download_async(request))
+        except Exception as error:
+            raise failure_of(error) or error from error
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -234,17 +255,17 @@ class ResearchSpider(Spider):
             item = PageItem(page, walk.lease, ask.quota)
             yield item
             try:
-                following = await self._stored(walk, item, response.request.meta["research_line"])
+                following = await self.stored(walk, item, response.request.meta["research_line"])
             except ResearchError as error:
                 failure = error
             else:
                 for request in following:
                     yield request
                 return
-        for request in self._failed(walk, cursor, ask, response.request, failure, response.body):
+        for request in self.failed(walk, cursor, ask, response.request, failure, response.body):
             yield request
 
-    async def _stored(self, walk: Walk, item: PageItem, line: str = "") -> list[Request]:
+    async def stored(self, walk: Walk, item: PageItem, line: str = "") -> list[Request]:
         """Wait until a page is stored; returns what to ask for next."""
         self.gate.breaker(line or self.line).served_well()
         self.gate.nudge()
@@ -256,12 +277,13 @@ class ResearchSpider(Spider):
         walk.add(receipt.cursors)
         if receipt.full:
             walk.cut()
-        return list(self._go_on(walk))
+        return list(self.go_on(walk))
 
     def _read(self, walk: Walk, cursor: Cursor, answer: Answer) -> Page:
         if isinstance(refused := self.provider.judge(answer), SourceError):
             raise refused
-        return self.route.read(walk.lease.video_id, cursor, answer, datetime.now(UTC), self.options)
+        route, now = self.routes[walk.lease.kind], datetime.now(UTC)
+        return route.read(walk.lease.video_id, cursor, answer, now, self.options, self._session_of(walk))
 
     async def on_error(self, failure: Failure) -> AsyncIterator[Request]:
         """The transport failed for good, or the run is stopping."""
@@ -270,35 +292,60 @@ class ResearchSpider(Spider):
         cause = failure.value
         assert cause is not None
         if isinstance(cause, Stopping):
-            walk.halted = True
-            walk.landed()
-            self._room.set()
+            self.halt(walk)
             return
-        error = failure_of(cause) or LayoutChanged(f"{type(cause).__name__}: {cause}")
-        for again in self._failed(walk, cursor, ask, request, error, b"", tried=True):
+        known = cause if isinstance(cause, ResearchError) else failure_of(cause)
+        error = known or LayoutChanged(f"{type(cause).__name__}: {cause}")
+        for again in self.failed(walk, cursor, ask, request, error, b"", tried=True):
             yield again
 
-    def _go_on(self, walk: Walk) -> Iterator[Request]:
+    def halt(self, walk: Walk) -> None:
+        """A request of this walk was not sent: it goes on next time."""
+        walk.halted = True
+        walk.landed()
+        self._give_back(walk)
+        self.news.set()
+
+    def _give_back(self, walk: Walk) -> None:
+        """Of a kind that is blocked while others go on, what was begun is free again for a later session."""
+        if walk.lease.kind in self.blocked and not walk.in_flight:
+            self.drop(walk)
+            self.ledger.let_go(walk.lease)
+
+    def is_blocked(self, kind: Kind) -> bool:
+        """Whether nothing more of this kind is sent, because the run stops or the site refuses it."""
+        return self.failure is not None or kind in self.blocked
+
+    def drop(self, walk: Walk) -> None:
+        """This walk is over, for us."""
+        if self._walks.get(walk.lease.id) is walk:
+            del self._walks[walk.lease.id]
+            self.source.ended(self, walk.lease)
+        self.news.set()
+
+    def go_on(self, walk: Walk) -> Iterator[Request]:
+        """What to ask for next; a walk with nothing left to ask for ends."""
         if walk.done:
-            self._finish(walk)
+            finish(self, walk)
+            self.drop(walk)
+        elif walk.halted and walk.lease.kind in self.blocked:
+            self._give_back(walk)
         else:
             yield from self._requests(walk)
-        self._room.set()
+        self.news.set()
 
-    def _failed(
+    def failed(
         self, walk: Walk, cursor: Cursor, ask: Ask, request: Request, failure: ResearchError, body: bytes, *,
         tried: bool = False,
     ) -> Iterator[Request]:  # fmt: skip
         """Obey the verdict on a failure."""
         try:
-            again = self._judge(walk, cursor, ask, request, failure, body, tried=tried)
+            again = consequence(self, walk, cursor, ask, request, failure, body, tried=tried)
         except LeaseLost as error:
             self.logger.warning("%s", error)
             walk.cut()
             walk.landed()
-            if self._walks.get(walk.lease.id) is walk:
-                del self._walks[walk.lease.id]
-            self._room.set()
+            self.drop(walk)
         except StoreError as error:
             walk.landed()
             self.stop(error)
@@ -307,77 +354,18 @@ class ResearchSpider(Spider):
                 yield again
             else:
                 walk.landed()
-                yield from self._go_on(walk)
-
-    def _judge(
-        self, walk: Walk, cursor: Cursor, ask: Ask, request: Request, failure: ResearchError, body: bytes, *,
-        tried: bool,
-    ) -> Request | None:  # fmt: skip
-        """What to send again, if anything; else the failure's consequence is on record when this returns."""
-        if isinstance(failure, LeaseLost | StoreError):
-            raise failure
-        lease, decided = walk.lease, verdict(failure)
-        breaker = self.gate.breaker(request.meta["research_line"])
-        if ask.quota:
-            self.ledger.spend(lease, ask.quota)
-        if isinstance(failure, SourceError) and decided in (Verdict.WAIT, Verdict.RETRY):
-            # The middleware has already tried again what it could see; what only the parser sees is tried here.
-            final = tried or request.meta.get(FINAL) == failure.reason
-            again = None if final else self.retrier.again(request, failure)
-            if again is not None:
-                return again
-            if breaker.exhausted and request.meta["research_line"] == self.line:  # a budget's end is its own
-                self.stop(SiteBlocked(f"{failure}. What is left is kept: wait (an hour or more after a block), "
-                                      "then run the same command"))  # fmt: skip
-        else:  # whatever the answer says, the site is serving us
-            breaker.served_well()
-            self.gate.nudge()
-        if decided is Verdict.STOP:
-            walk.failure = failure
-            self.stop(failure)
-        elif decided is Verdict.RESTART and (restarted := self.ledger.restart_chain(lease, cursor.chain)) is not None:
-            self.logger.info("%s: %s; beginning that chain anew", lease.video_id, failure)
-            walk.add([restarted])
-        elif cursor.chain != MAIN and self.failure:
-            walk.halted = True  # the run is stopping for what hit this thread: it stays open for the next session
-        elif cursor.chain != MAIN:
-            if self.ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail):
-                self.logger.warning("%s: %s is left out: %s", lease.video_id, cursor.chain, failure)
-        elif isinstance(failure, EmptyPage):
-            self.ledger.end_empty(lease, failure.detail)
-        else:
-            walk.failure = failure
-        if isinstance(failure, LayoutChanged):
-            where = keep_body(self.session.store, lease, body) if body else "no body"
-            self.logger.error("LAYOUT CHANGED at %s: %s. Kept: %s", ask.url, failure.detail, where)
-        return None
-
-    def _finish(self, walk: Walk) -> None:
-        """Every chain has ended: say what the sub-job is worth."""
-        lease, failure = walk.lease, walk.failure
-        self._walks.pop(lease.id, None)
-        try:
-            if failure is None:
-                conclusion = self.conclude(self.ledger.facts(lease, self.options))
-                self.ledger.finish(lease, conclusion, sort=self.options.sort)
-            elif verdict(failure) is Verdict.EMPTY and not lease.collected:
-                self.ledger.finish(
-                    lease, Conclusion(Outcome.EMPTY, failure.reason, failure.detail), sort=self.options.sort
-                )
-            elif verdict(failure) is not Verdict.STOP:
-                self.ledger.fail(lease, failure.reason, failure.detail, retriable=retriable(failure))
-            assert self.crawler.stats is not None
-            self.crawler.stats.inc_value("research/ended")
-        except LeaseLost as error:
-            self.logger.warning("%s", error)
-        except StoreError as error:
-            self.stop(error)
-
-    def conclude(self, facts: Facts) -> Conclusion:
-        """What a walk is worth whose chains have all ended."""
-        return conclude(facts)
+                yield from self.go_on(walk)
 
     # -- stopping ------------------------------------------------------------------------------------------------
+
+    def block(self, kind: Kind, error: ResearchError) -> None:
+        """The site refuses one kind for good: the others go on, and what is left of this one is kept."""
+        if len(self.blocked) + 1 >= len(self.active) or kind is Kind.METADATA:
+            self.stop(error)
+        elif kind not in self.blocked:
+            self.logger.error("%s of %s: %s. The rest goes on", kind, self.provider_name, error)
+            self.blocked[kind] = error
+            self.gate.close(self.line_of(kind))
 
     def stop(self, error: ResearchError) -> None:
         """End the run early, with its reason; everything unfinished stays resumable."""
@@ -386,7 +374,8 @@ class ResearchSpider(Spider):
         self.failure = error
         self._stopping = True
         self.gate.close(self.line)
-        self._room.set()
+        self.source.stopped(self, error)
+        self.news.set()
         assert self.crawler.engine is not None
         asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason=error.reason))
 
@@ -396,5 +385,4 @@ class ResearchSpider(Spider):
         return self.left > 0 or (self.begun and not self.closed_well)
 
     def _close(self) -> None:
-        if hasattr(self, "session"):
-            close_run(self, self.session)
+        self.source.close(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from research_scrapers.errors import ResearchError
 from research_scrapers.models import MAIN, Cursor
@@ -16,7 +16,7 @@ BACKLOG = 200
 class Walk:
     """The main chain goes first, reply threads fill the rest of the window."""
 
-    def __init__(self, lease: Lease, window: int) -> None:
+    def __init__(self, lease: Lease, window: Callable[[], int]) -> None:
         self.lease = lease
         self.failure: ResearchError | None = None
         """Why the main chain could not go on, if it could not."""
@@ -39,7 +39,7 @@ class Walk:
     def take(self) -> list[Cursor]:
         """The cursors to request now; each counts as in flight until `landed`."""
         taken = []
-        while self.in_flight < self._window:
+        while self.in_flight < self._window():
             if self._main is not None and len(self._threads) < BACKLOG:
                 taken.append(self._main)
                 self._main = None

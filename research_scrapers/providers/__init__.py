@@ -11,12 +11,12 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Protocol
 
 from research_scrapers.errors import SourceError
-from research_scrapers.models import Answer, Ask, Cursor, Options, Page
+from research_scrapers.models import Answer, Ask, Cursor, Kind, Options, Page
 
 Session = Mapping[str, str]
 """What is known before a request: of the visit (who we are to the site), of the video (its metadata sub-job) and of
@@ -43,6 +43,10 @@ class Route(Protocol):
 
     def probes(self) -> tuple[str, ...]:
         """URLs that stand for all that this route requests, for the robots.txt check before a run."""
+
+    def fallback(self, cursor: Cursor, failure: Exception) -> Cursor | None:
+        """Another way for a chain that has failed for good, if the site has one."""
+        return None
 
 
 class Visit(Protocol):
@@ -109,6 +113,18 @@ class Provider:
     """What else a person can do where robots.txt closes the site; ends in ``; ``."""
     cookies: Mapping[str, str] = field(default_factory=dict)
     """Cookies that every request may carry (never a login)."""
+
+    def route(self, kind: Kind, options: Options, api_key: str | None) -> Route:
+        """The way in which a kind of record is collected here."""
+        ways = {
+            Kind.COMMENTS: self.comments and partial(self.comments, api_key),
+            Kind.TRANSCRIPT: self.transcripts and partial(self.transcripts, options),
+            Kind.DANMAKU: self.danmaku and partial(self.danmaku, options),
+            Kind.METADATA: self.metadata,
+        }
+        way = ways[kind]
+        assert way is not None, f"{self.name} has no route for {kind}"
+        return way()
 
 
 @cache

@@ -11,12 +11,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.stdio import StandardIO
 
+from .bilibili import Bilibili, BiliWorld, demo_videos
 from .model import Traits
 from .server import Replica
 from .world import World, demo_world
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from twisted.python.failure import Failure
 
@@ -40,7 +41,12 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--ca-file", help="where to write the certificate for the https proxy")
     parser.add_argument("--demo", action="store_true", help="a dozen videos of all kinds")
-    parser.add_argument("--spec", help="JSON list of videos: comments, state and trait names")
+    parser.add_argument("--spec", help='JSON list of videos: comments, state and trait names; "site": "bilibili"')
+    parser.add_argument("--bili-videos", type=int, default=0, help="Bilibili videos")
+    parser.add_argument("--bili-comments", type=_span, default=(0, 200), metavar="MIN-MAX")
+    parser.add_argument("--bili-danmaku", type=_span, default=(0, 300), metavar="MIN-MAX", help="of each part")
+    parser.add_argument("--bili-buvid", action="store_true", help="signed requests without buvid3 get -352")
+    parser.add_argument("--sessdata", default="replica-sessdata", help="the cookie that is logged in at Bilibili")
     parser.add_argument("--robots", choices=("real", "open"), default="real")
     parser.add_argument("--api-key", default="replica-key")
     parser.add_argument("--quota", type=int, default=10_000)
@@ -50,11 +56,27 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def _specified(spec: str, site: str) -> Iterator[dict[str, Any]]:
+    for entry in json.loads(spec):
+        settings = {name: _tuples(value) for name, value in entry.items()}
+        if settings.pop("site", "youtube") == site:
+            yield settings
+
+
+def build_bilibili(options: argparse.Namespace) -> Bilibili:
+    world = BiliWorld(options.seed, options.bili_videos, options.bili_comments, options.bili_danmaku)
+    if options.spec:
+        for settings in _specified(options.spec, "bilibili"):
+            world.add(**settings)
+    elif options.demo:
+        demo_videos(world)
+    return Bilibili(world, robots=options.robots, sessdata=options.sessdata, require_buvid=options.bili_buvid)
+
+
 def build_world(options: argparse.Namespace) -> World:
     if options.spec:
         world = World(seed=options.seed, videos=0)
-        for entry in json.loads(options.spec):
-            settings: dict[str, Any] = {name: _tuples(value) for name, value in entry.items()}
+        for settings in _specified(options.spec, "youtube"):
             world.add(**settings)
         return world
     if options.demo:
@@ -64,6 +86,7 @@ def build_world(options: argparse.Namespace) -> World:
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = parse(argv)
+    bilibili = build_bilibili(options)
     replica = Replica(
         build_world(options),
         latency=options.latency_ms / 1000,
@@ -72,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         quota=options.quota,
         compress=options.gzip,
         cache_pages=options.cache_pages,
+        sites=[bilibili],
     )
     if options.ca_file:
         replica.write_ca(options.ca_file)
@@ -91,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "proxy": origin,
             "ca_file": options.ca_file,
             "videos": list(replica.world.videos),
+            "bili_videos": list(bilibili.world.videos),
         }
         print(json.dumps(ready), flush=True)
         if options.exit_with_parent:

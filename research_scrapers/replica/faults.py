@@ -19,6 +19,14 @@ SPECIAL = (
     "incomplete",
     "rate_limit",
 )
+# Bilibili's, see bilibili/refusals.py.
+BILIBILI = tuple(
+    f"bili_{name}"
+    for name in (
+        *("412", "412_json", "-412", "-352", "-352_bare", "voucher", "-509", "-799", "-403", "-101"),
+        *("null", "void", "hollow", "captcha", "html", "empty"),
+    )
+)
 
 
 @dataclass(slots=True)
@@ -52,7 +60,7 @@ class Rule:
     recent: deque[float] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        if self.action not in ACTIONS + SPECIAL:
+        if self.action not in ACTIONS + SPECIAL + BILIBILI:
             raise ValueError(f"unknown fault {self.action!r}")
         if self.every < 1:
             raise ValueError("every must be at least 1")

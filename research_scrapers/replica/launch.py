@@ -27,6 +27,7 @@ class ReplicaProcess:
         self._options = [*options, *(["--spec", json.dumps(spec)] if spec is not None else [])]
         self.origin = self.proxy = self.ca_file = ""
         self.videos: list[str] = []
+        self.bili_videos: list[str] = []
 
     def __enter__(self) -> ReplicaProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="replica-")
@@ -45,7 +46,7 @@ class ReplicaProcess:
             raise RuntimeError("the replica did not start")
         ready = json.loads(line)
         self.origin, self.proxy, self.ca_file = ready["origin"], ready["proxy"], ready["ca_file"]
-        self.videos = ready["videos"]
+        self.videos, self.bili_videos = ready["videos"], ready["bili_videos"]
         return self
 
     def __exit__(
@@ -83,7 +84,8 @@ class ReplicaProcess:
 
     def truth(self, video: str, texts: bool = True) -> dict[str, Any]:
         """state, expected, claimed, parents {id: parent or None}, texts {id: text}, unobtainable,
-        captions, tracks [{track_id, language, kind, name, segments}], default_track
+        captions, tracks [{track_id, language, kind, name, segments}], default_track;
+        of a Bilibili video what `BiliWorld.truth` says
         """
         found: dict[str, Any] = self._call(f"truth?video={video}&texts={int(texts)}")[video]
         return found
@@ -105,6 +107,11 @@ class ReplicaProcess:
 
     def mutate(self, video: str, op: str, **settings: Any) -> list[str]:
         ids: list[str] = self._call("mutate", {"video": video, "op": op, **settings})["ids"]
+        return ids
+
+    def bilibili(self, **change: Any) -> list[str]:
+        """rotate_keys, logout, login, require_buvid; or video, op and what `mutate` of its world takes."""
+        ids: list[str] = self._call("mutate", {"site": "bilibili", **change})["ids"]
         return ids
 
     def reset(self) -> None:

@@ -164,7 +164,7 @@ def send(request: Request, reply: Reply, compress: bool) -> None:
     request.setResponseCode(reply.status)
     for name, value in reply.headers:
         request.responseHeaders.addRawHeader(name.encode(), value.encode("latin-1", "replace"))
-    if compress and len(body) > 1000:
+    if compress and len(body) > 1000 and not reply.header("Content-Encoding"):
         body = gzip.compress(body, 1)
         request.responseHeaders.addRawHeader(b"Content-Encoding", b"gzip")
     request.responseHeaders.setRawHeaders(b"Content-Length", [str(len(body)).encode()])

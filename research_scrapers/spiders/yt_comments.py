@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from research_scrapers.crawling.spider import ResearchSpider
 from research_scrapers.models import Kind
-from research_scrapers.providers import Route
 
 
 class YtCommentsSpider(ResearchSpider):
@@ -15,8 +14,4 @@ class YtCommentsSpider(ResearchSpider):
 
     name = "yt_comments"
     provider_name = "youtube"
-    kind = Kind.COMMENTS
-
-    def _route(self) -> Route:
-        assert self.provider.comments is not None
-        return self.provider.comments(self.config.api_key)
+    kinds = (Kind.COMMENTS,)

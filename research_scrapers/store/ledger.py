@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from research_scrapers.coverage import Conclusion, Facts
-from research_scrapers.errors import LeaseLost
+from research_scrapers.errors import LeaseLost, NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Lease, Receipt, commit
+from research_scrapers.store.resolve import end_dependants, make_invalid
 
 LEASE_S = 120.0
+_FREE = ("status = 'pending' AND coalesce(not_before, 0) <= ?", "status = 'in_progress' AND lease_until < ?")
+"""What can be claimed: what waits, and what a dead owner held."""
 
 
 class Ledger:
@@ -35,37 +38,57 @@ class Ledger:
 
     # -- claim, heartbeat, release -------------------------------------------------------------------------------
 
-    def claim(self, kinds: Iterable[Kind], route: str) -> Lease | None:
-        """Take the next sub-job that is free, or whose owner let its lease run out."""
+    def claim(self, provider: str, routes: Mapping[Kind, str]) -> Lease | None:
+        """Take the next sub-job that is free, or whose owner let its lease run out: of the first of these kinds that
+        has one, to be walked by the route that is named for it.
+        """
         now = self._clock()
         with self._store.writing() as conn:
-            for kind in kinds:
-                for condition in (
-                    "status = 'pending' AND coalesce(not_before, 0) <= ?",
-                    "status = 'in_progress' AND lease_until < ?",
-                ):
-                    row = conn.execute(
-                        f"UPDATE sub_jobs SET status = 'in_progress', owner = ?, attempt = attempt + 1,"  # noqa: S608
-                        f" lease_until = ?, not_before = NULL, started_at = coalesce(started_at, ?),"
-                        f" route = coalesce(route, ?) WHERE id = (SELECT id FROM sub_jobs WHERE run_id = ? AND kind = ?"
-                        f" AND {condition} ORDER BY priority DESC, id LIMIT 1) RETURNING *",
-                        (self.owner, now + self._lease_s, _iso(now), route, self.run_id, kind, now),
-                    ).fetchone()
-                    if row is not None:
+            for kind, route in routes.items():
+                for condition in _FREE:
+                    while (row := self._take(conn, provider, kind, route, condition, now)) is not None:
                         conn.execute("UPDATE jobs SET status = 'in_progress' WHERE id = ?", (row["job_id"],))
-                        return self._lease(conn, row if row["route"] == route else _rerouted(conn, row, route))
+                        lease = self._lease(conn, row if row["route"] == route else _rerouted(conn, row, route))
+                        if row["deadline"] >= now:
+                            return lease
+                        self._fail(conn, lease, "deadline_passed", "its turn came after its deadline", retriable=False)
         return None
 
-    def anything_to_do(self) -> bool:
-        """Whether a sub-job waits, or is held by someone."""
+    def _take(
+        self, conn: sqlite3.Connection, provider: str, kind: Kind, route: str, condition: str, now: float
+    ) -> sqlite3.Row | None:
+        row: sqlite3.Row | None = conn.execute(
+            f"UPDATE sub_jobs SET status = 'in_progress', owner = ?, attempt = attempt + 1,"  # noqa: S608
+            f" lease_until = ?, not_before = NULL, started_at = coalesce(started_at, ?),"
+            f" route = coalesce(route, ?) WHERE id = (SELECT id FROM sub_jobs WHERE run_id = ?"
+            f" AND provider = ? AND kind = ? AND waits = 0 AND {condition}"
+            f" ORDER BY priority DESC, deadline, shuffle, id LIMIT 1) RETURNING *",
+            (self.owner, now + self._lease_s, _iso(now), route, self.run_id, provider, kind, now),
+        ).fetchone()
+        return row
+
+    def anything_to_do(self, provider: str, kinds: Iterable[Kind]) -> bool:
+        """Whether a sub-job of these kinds waits, or is held by someone."""
         now = self._clock()
         with self._store.explained():
-            found = self._store.conn.execute(
-                "SELECT 1 FROM sub_jobs WHERE run_id = ? AND (status = 'in_progress'"
-                " OR status = 'pending' AND coalesce(not_before, 0) <= ?) LIMIT 1",
-                (self.run_id, now),
-            ).fetchone()
-        return found is not None
+            return any(
+                self._store.conn.execute(
+                    "SELECT 1 FROM sub_jobs WHERE run_id = ? AND provider = ? AND kind = ? AND (status = 'in_progress'"
+                    " OR status = 'pending' AND coalesce(not_before, 0) <= ?) LIMIT 1",
+                    (self.run_id, provider, kind, now),
+                ).fetchone()
+                for kind in kinds
+            )
+
+    def backlog(self) -> dict[tuple[str, Kind], tuple[int, int]]:
+        """How many sub-jobs of each provider and kind wait: those that can be claimed, and all."""
+        with self._store.explained():
+            rows = self._store.conn.execute(
+                "SELECT provider, kind, sum(waits = 0), count(*) FROM sub_jobs WHERE run_id = ? AND status = 'pending'"
+                " GROUP BY provider, kind",
+                (self.run_id,),
+            ).fetchall()
+        return {(row[0], Kind(row[1])): (row[2], row[3]) for row in rows}
 
     def _lease(self, conn: sqlite3.Connection, row: sqlite3.Row) -> Lease:
         chains = conn.execute(
@@ -76,8 +99,15 @@ class Ledger:
             video_id=row["video_id"], kind=Kind(row["kind"]), priority=row["priority"], owner=row["owner"],
             attempt=row["attempt"], route=row["route"], session=json.loads(row["session"]),
             cursors=[Cursor(*chain) for chain in chains], collected=row["top_level"] + row["replies"],
-            pages=row["pages"],
+            pages=row["pages"], facts=self._facts_of_job(conn, row) if row["kind"] != Kind.METADATA else {},
         )  # fmt: skip
+
+    def _facts_of_job(self, conn: sqlite3.Connection, row: sqlite3.Row) -> dict[str, str]:
+        metadata = conn.execute(
+            "SELECT session FROM sub_jobs WHERE job_id = ? AND kind = ?", (row["job_id"], Kind.METADATA)
+        ).fetchone()
+        parts = conn.execute("SELECT parts FROM jobs WHERE id = ?", (row["job_id"],)).fetchone()[0]
+        return (json.loads(metadata[0]) if metadata else {}) | ({"only_parts": parts} if parts else {})
 
     def begin(self, lease: Lease, cursor: Cursor) -> None:
         """Write the first cursor of a sub-job that has none yet."""
@@ -89,6 +119,13 @@ class Ledger:
                 (lease.id, cursor.chain, cursor.step, cursor.token, cursor.claimed),
             )
         lease.cursors = [cursor]
+
+    def let_go(self, lease: Lease) -> None:
+        """Give back one sub-job; where it stands is kept."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE sub_jobs SET status = 'pending', owner = NULL, lease_until = NULL WHERE id = ?", (lease.id,)
+            )
 
     def heartbeat(self) -> int:
         """Renew every lease of this owner; returns how many it holds."""
@@ -142,6 +179,15 @@ class Ledger:
             ).fetchone()
         return None if row is None else Cursor(*row)
 
+    def turn_chain(self, lease: Lease, cursor: Cursor) -> None:
+        """Let a chain go on by another way, from its beginning."""
+        with self._fenced(lease) as conn:
+            conn.execute(
+                "UPDATE checkpoints SET step = ?1, token = ?2, first_step = ?1, first_token = ?2, stale = 0,"
+                " walk = walk + 1 WHERE sub_job_id = ?3 AND chain = ?4",
+                (cursor.step, cursor.token, lease.id, cursor.chain),
+            )
+
     def fail_chain(self, lease: Lease, chain: str, reason: str, detail: str) -> bool:
         """Give up one reply thread for now; the rest of the sub-job goes on. A thread that has given all it claimed
         has nothing left to fail at: it is done. Returns whether it failed.
@@ -181,9 +227,14 @@ class Ledger:
             chains = self._store.conn.execute(
                 "SELECT chain, state, reason FROM checkpoints WHERE sub_job_id = ? AND reason IS NOT NULL", (lease.id,)
             ).fetchall()
-            held = self._store.conn.execute(
-                "SELECT count(*) FROM comments WHERE provider = ? AND video_id = ?", (lease.provider, lease.video_id)
-            ).fetchone()[0]
+            held = (
+                self._store.conn.execute(
+                    "SELECT count(*) FROM comments WHERE provider = ? AND video_id = ?",
+                    (lease.provider, lease.video_id),
+                ).fetchone()[0]
+                if options.refresh == "new"
+                else 0
+            )
         failures = [chain["reason"] for chain in chains if chain["state"] == "failed" and chain["chain"] != MAIN]
         endings = {(chain["chain"] == MAIN, chain["reason"]) for chain in chains if chain["state"] == "done"}
         reasons = {reason for _, reason in endings}
@@ -194,10 +245,11 @@ class Ledger:
             cut_off=any(chain["chain"] == MAIN and chain["state"] == "failed" for chain in chains),
             threads_failed=len(failures),
             failure=failures[0] if failures else None,
+            failed=tuple((one["chain"], one["reason"]) for one in chains if one["state"] == "failed" and one["chain"]),
             limited=bool(row["limited"]),
             looped="loop" in reasons,
             grounded=(True, "known_ground") in endings,
-            note=row["note"] or ("top_order" if options.sort == "top" else None),
+            note=row["note"] or ("top_order" if options.sort == "top" and lease.kind is Kind.COMMENTS else None),
         )
 
     def finish(self, lease: Lease, conclusion: Conclusion, *, sort: str) -> None:
@@ -221,11 +273,14 @@ class Ledger:
                 (conclusion.outcome, conclusion.reason, conclusion.detail, conclusion.retriable,
                  conclusion.contiguous and sort == "newest", _iso(self._clock()), lease.id),
             )  # fmt: skip
+            if lease.kind is Kind.METADATA:
+                end_dependants(conn, lease.job_id, None, "")
             self._end_job(conn, lease)
+        lease.outcome, lease.reason = conclusion.outcome, conclusion.reason
 
     def last_read(self, lease: Lease, options: Options) -> float | None:
         """When an earlier run read this to its end, asked for the same things; ``None`` if none did."""
-        wanted = ("languages", "kinds", "translate", "tracks")
+        wanted = ("languages", "kinds", "translate", "tracks", "parts")
         same = " AND ".join(f"json_extract(r.config, '$.options.{name}') IS ?" for name in wanted)
         with self._store.explained():
             row = self._store.conn.execute(
@@ -239,12 +294,21 @@ class Ledger:
     def fail(self, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
         """End a sub-job badly, with its reason; what it stored and where it stood is kept."""
         with self._fenced(lease) as conn:
-            conn.execute(
-                "UPDATE sub_jobs SET status = 'failed', outcome = NULL, reason = ?, detail = ?, retriable = ?,"
-                " owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
-                (reason, detail, retriable, _iso(self._clock()), lease.id),
-            )
-            self._end_job(conn, lease)
+            self._fail(conn, lease, reason, detail, retriable=retriable)
+
+    def _fail(self, conn: sqlite3.Connection, lease: Lease, reason: str, detail: str, *, retriable: bool) -> None:
+        conn.execute(
+            "UPDATE sub_jobs SET status = 'failed', outcome = NULL, reason = ?, detail = ?, retriable = ?,"
+            " owner = NULL, lease_until = NULL, finished_at = ? WHERE id = ?",
+            (reason, detail, retriable, _iso(self._clock()), lease.id),
+        )
+        if lease.kind is Kind.METADATA:
+            if reason == reason_of(NotAVideo):
+                make_invalid(conn, lease.job_id, detail or reason)
+                return
+            end_dependants(conn, lease.job_id, (reason, detail, retriable), _iso(self._clock()))
+        self._end_job(conn, lease)
+        lease.outcome, lease.reason = "failed", reason
 
     def park_all(self, until: float, reason: str) -> int:
         """Put every waiting sub-job of this run back until a moment."""
@@ -281,7 +345,8 @@ def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3
     nothing to another. Its comments are kept, and are not stored twice.
     """
     conn.execute("DELETE FROM checkpoints WHERE sub_job_id = ?", (row["id"],))
-    conn.execute("DELETE FROM sightings WHERE sub_job_id = ?", (row["id"],))
+    for table in ("sightings", "transcript_sightings", "danmaku_sightings"):
+        conn.execute(f"DELETE FROM {table} WHERE sub_job_id = ?", (row["id"],))  # noqa: S608
     again: sqlite3.Row = conn.execute(
         "UPDATE sub_jobs SET route = ?, session = '{}', pages = 0, top_level = 0, replies = 0, threads_found = 0,"
         " threads_done = 0, threads_failed = 0, claimed = NULL, note = NULL, limited = 0 WHERE id = ? RETURNING *",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from research_scrapers.errors import LeaseLost
-from research_scrapers.models import MAIN, Comment, Cursor, Kind, Options, Page, Transcript
+from research_scrapers.models import MAIN, Comment, Cursor, Danmaku, Kind, Options, Page, Transcript
+from research_scrapers.store.danmaku import store_danmaku
 from research_scrapers.store.records import Stored, store_comments, store_video
+from research_scrapers.store.resolve import resolve
 from research_scrapers.store.transcripts import store_transcripts
 
 STALE_PAGES = 5
@@ -31,17 +33,23 @@ class Lease:
     attempt: int
     route: str | None
     session: dict[str, str]
+    """What its own pages handed on."""
+    facts: dict[str, str] = field(default_factory=dict)
+    """What its job's metadata handed on, and which parts its links name (``only_parts``)."""
     cursors: list[Cursor] = field(default_factory=list)
     """The open chains."""
     collected: int = 0
     pages: int = 0
+    outcome: str | None = None
+    """How it ended, once it has: ``complete``, ``empty``, ``partial`` or ``failed``; and why."""
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What the ledger made of a page."""
 
-    fresh: list[Comment | Transcript]
+    fresh: list[Comment | Transcript | Danmaku]
     """Records that this run had not stored before, or that were reworded: what a feed must write."""
     cursors: list[Cursor]
     """Where to go on: the page's own chain, and the chains it found."""
@@ -55,6 +63,8 @@ class Receipt:
 
 def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options, quota: int) -> Receipt:
     """Store the page's records, its chain's next cursor, the chains it found, and the sub-job's counters."""
+    if lease.kind is not Kind.COMMENTS:  # the limits that a person sets are for comments
+        options = replace(options, max_comments=None, max_replies=None)
     chain = conn.execute(
         "SELECT * FROM checkpoints WHERE sub_job_id = ? AND chain = ?", (lease.id, page.cursor.chain)
     ).fetchone()
@@ -78,7 +88,11 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     top, replies = _split(_chosen(records, stored.rows, first_seen))
     transcripts = [record for record in page.records if isinstance(record, Transcript)]
     read = store_transcripts(conn, lease.id, transcripts)
-    new, top = new + len(transcripts), top + len(read)
+    flown = store_danmaku(conn, lease.id, [record for record in page.records if isinstance(record, Danmaku)])
+    new, top = new + len(transcripts) + len(flown), top + len(read) + len(flown)
+    note = page.note
+    if page.resolved is not None:
+        note = resolve(conn, lease.job_id, page.resolved, page.session.get("part", ""))
 
     full = options.max_comments is not None and lease.collected + top + replies >= options.max_comments
     stale = 0 if new or page.next is None or page.next.step != page.cursor.step else chain["stale"] + 1
@@ -117,14 +131,14 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
         " limited = max(limited, ?), session = ? WHERE id = ?",
         (
             top, replies, len(found), int(going_on is None and page.cursor.chain != MAIN), quota, page.claimed,
-            None if page.claimed is None else int(page.claimed_exact), page.note, limited,
+            None if page.claimed is None else int(page.claimed_exact), note, limited,
             json.dumps({**lease.session, **page.session}), lease.id,
         ),
     )  # fmt: skip
     if quota:
         conn.execute("UPDATE runs SET quota_used = quota_used + ? WHERE id = ?", (quota, lease.run_id))
     return Receipt(
-        fresh=[*_chosen(records, stored.rows, first_seen | stored.reworded), *read],
+        fresh=[*_chosen(records, stored.rows, first_seen | stored.reworded), *read, *flown],
         cursors=([going_on] if going_on else []) + found,
         added=top + replies,
         full=full,

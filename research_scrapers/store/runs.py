@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-from collections.abc import Iterable, Mapping
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,13 +14,15 @@ from typing import Any
 
 from research_scrapers.models import BadLine, Kind, Link, Status
 from research_scrapers.store.database import Store
+from research_scrapers.store.resolve import add_sub_jobs
 
 logger = logging.getLogger(__name__)
 
 _BATCH = 1000
+_NEVER = 9e15
 _INSERT_JOB = (
-    "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, reason)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, reason, parts, deadline)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -98,18 +101,18 @@ class Runs:
             conn.execute("UPDATE runs SET config = ? WHERE id = ?", (json.dumps(config, sort_keys=True), run_id))
 
     def take_in(
-        self, run_id: str, lines: Iterable[Link | BadLine], *, provider: str, kinds: Iterable[Kind], spider: str
-    ) -> Intake:
-        """Make jobs of the lines, a thousand at a time. A line that is known already changes nothing, so that it
-        can be done again after a crash or with a longer file.
+        self, run_id: str, lines: Iterable[Link | BadLine], work: Mapping[str, Sequence[Kind]], who: str, *,
+        shuffled: bool = False,
+    ) -> Intake:  # fmt: skip
+        """Make jobs of the lines, a thousand at a time: for each provider, the kinds of work that are wanted of it. A
+        line that is known already changes nothing, so that it can be done again after a crash or with a longer file.
         """
-        kinds = tuple(kinds)
         added = repeated = invalid = elsewhere = taken = 0
         lines = iter(lines)
         while batch := list(islice(lines, _BATCH)):
             links = [line for line in batch if isinstance(line, Link)]
-            mine = [line for line in links if line.provider == provider]
-            others = [line for line in links if line.provider != provider]
+            mine = [line for line in links if line.provider in work]
+            others = [line for line in links if line.provider not in work]
             with self._store.writing() as conn:
                 bad = [
                     (run_id, line.text, line.line, Status.INVALID, line.reason)
@@ -123,14 +126,12 @@ class Runs:
                 new = conn.executemany(
                     _INSERT_JOB, [_job(run_id, line, Status.PENDING, None) for line in mine]
                 ).rowcount
-                for kind in kinds:
-                    conn.execute(
-                        "INSERT INTO sub_jobs (job_id, run_id, provider, video_id, kind, priority, status)"
-                        " SELECT id, run_id, provider, video_id, ?, priority, status FROM jobs"
-                        " WHERE id > ? AND run_id = ?",
-                        (kind, last, run_id),
-                    )
-                why = f"not a {provider} link: {spider} does not work on it"
+                for provider, kinds in work.items():
+                    these = (last, run_id, provider)
+                    add_sub_jobs(conn, "id > ? AND run_id = ? AND provider = ?", these, kinds, shuffled=shuffled)
+                if len(mine) > new:
+                    _widen_parts(conn, run_id, mine)
+                why = f"not a {' or '.join(work)} link: {who} does not work on it"
                 foreign = conn.executemany(
                     _INSERT_JOB, [_job(run_id, line, Status.CANCELLED, why) for line in others]
                 ).rowcount
@@ -147,6 +148,22 @@ class Runs:
         """Remember that every line of these links has its job."""
         with self._store.writing() as conn:
             conn.execute("UPDATE runs SET links_digest = ? WHERE id = ?", (digest, run_id))
+
+    def cancel_asked(self, run_id: str) -> bool:
+        """Whether somebody asked this run to stop."""
+        with self._store.explained():
+            row = self._store.conn.execute("SELECT cancel FROM runs WHERE id = ?", (run_id,)).fetchone()
+        return bool(row and row[0])
+
+    def ask_cancel(self, run_id: str) -> None:
+        """Ask whoever works on this run to stop."""
+        with self._store.writing() as conn:
+            conn.execute("UPDATE runs SET cancel = 1 WHERE id = ?", (run_id,))
+
+    def tell(self, run_id: str, live: Mapping[str, Any]) -> None:
+        """Leave word of how a running process stands, for whoever looks from outside."""
+        with self._store.writing() as conn:
+            conn.execute("UPDATE runs SET live = ? WHERE id = ?", (json.dumps(live), run_id))
 
     def reopen(self, run_id: str) -> int:
         """Make ready what an earlier session of this run could not finish for a passing reason: failed sub-jobs,
@@ -176,13 +193,21 @@ class Runs:
                 " WHERE run_id = ? AND retriable = 1 AND status IN ('success', 'failed')",
                 (run_id,),
             ).rowcount
+            without = "SELECT job_id FROM sub_jobs WHERE run_id = ?1 AND kind = 'metadata' AND status <> 'success'"
+            conn.execute(
+                "UPDATE sub_jobs SET waits = 1 WHERE run_id = ?1 AND status = 'pending' AND kind <> 'metadata'"  # noqa: S608
+                f" AND job_id IN ({without})",
+                (run_id,),
+            )
             if reopened:
                 conn.execute(
                     "UPDATE jobs SET status = 'pending', reason = NULL, detail = NULL WHERE run_id = ? AND id IN"
                     " (SELECT job_id FROM sub_jobs WHERE run_id = ? AND status = 'pending')",
                     (run_id, run_id),
                 )
-            conn.execute("UPDATE runs SET status = ?, reason = NULL WHERE id = ?", (Status.IN_PROGRESS, run_id))
+            conn.execute(
+                "UPDATE runs SET status = ?, reason = NULL, cancel = 0 WHERE id = ?", (Status.IN_PROGRESS, run_id)
+            )
         return reopened
 
     def close(self, run_id: str, reason: str | None) -> int:
@@ -230,7 +255,20 @@ class Runs:
 
 
 def _job(run_id: str, line: Link, status: Status, reason: str | None) -> tuple[Any, ...]:
-    return run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason
+    parts = "" if line.part is None else str(line.part)
+    deadline = _NEVER if line.deadline is None else line.deadline
+    return run_id, line.provider, line.video_id, line.text, line.line, line.priority, status, reason, parts, deadline
+
+
+def _widen_parts(conn: sqlite3.Connection, run_id: str, lines: Iterable[Link]) -> None:
+    """Two links to parts of one video are one job for both parts; a link without a part means all of them."""
+    for line in lines:
+        conn.execute(
+            "UPDATE jobs SET parts = CASE WHEN ?1 IS NULL THEN '' ELSE parts || ',' || ?1 END"
+            " WHERE run_id = ?2 AND provider = ?3 AND video_id = ?4 AND parts <> ''"
+            " AND (?1 IS NULL OR instr(',' || parts || ',', ',' || ?1 || ',') = 0)",
+            (line.part, run_id, line.provider, line.video_id),
+        )
 
 
 def _now() -> str:

@@ -250,8 +250,14 @@ CREATE TABLE danmaku_sightings (
 
 ALTER TABLE jobs ADD COLUMN parts TEXT NOT NULL DEFAULT '';          -- those that links name; '' = all
 ALTER TABLE sub_jobs ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;    -- 1: for its job's metadata
+ALTER TABLE jobs ADD COLUMN deadline REAL NOT NULL DEFAULT 9e15;     -- after this moment it is not worth beginning
+ALTER TABLE sub_jobs ADD COLUMN deadline REAL NOT NULL DEFAULT 9e15;
+ALTER TABLE sub_jobs ADD COLUMN shuffle INTEGER NOT NULL DEFAULT 0;  -- by chance, so that no channel is hammered
+ALTER TABLE runs ADD COLUMN cancel INTEGER NOT NULL DEFAULT 0;       -- 1: somebody asked it to stop
+ALTER TABLE runs ADD COLUMN live TEXT;                               -- JSON: what a running process last told of itself
 DROP INDEX sub_jobs_to_claim;
-CREATE INDEX sub_jobs_to_claim ON sub_jobs (run_id, kind, status, waits, priority DESC, id);
+CREATE INDEX sub_jobs_to_claim ON sub_jobs
+    (run_id, provider, kind, status, waits, priority DESC, deadline, shuffle, id);
 """
 
 

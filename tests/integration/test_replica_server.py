@@ -97,7 +97,7 @@ def test_process_says_one_line_and_ends_with_its_parent(tmp_path: Path) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     ready = json.loads(process.stdout.readline())
-    assert set(ready) == {"origin", "proxy", "ca_file", "videos"}
+    assert set(ready) == {"origin", "proxy", "ca_file", "videos", "bili_videos"}
     assert len(ready["videos"]) >= 12
     assert (tmp_path / "ca.pem").read_text().startswith("-----BEGIN CERTIFICATE")
     process.stdin.close()

@@ -75,6 +75,45 @@ async def test_a_token_that_nobody_can_give_is_told(replica, workplace):
 
 
 @ensureDeferred
+async def test_the_panel_gives_what_every_client_keeps_back(replica, workplace):
+    how = {"comments": 0, "tracks": (("en", "manual"), ("de", "manual")), "captions_exp_clients": ()}
+    yt = replica(spec=[{**how, "get_transcript": "classic"}, how])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    crawler = await work.crawl_here(spider=YtTranscriptsSpider, tracks="all")
+    found = {key[:2]: segments for key, segments in stored(work, yt.videos[0]).items()}
+    assert found == truth(yt, yt.videos[0])
+    assert [json.loads(row[0])["route"] for row in work.query("SELECT extras FROM transcripts")] == ["panel"] * 2
+    assert work.coverage(yt.videos[0])["outcome"] == "complete"
+    row = work.coverage(yt.videos[1])
+    assert (row["status"], row["reason"]) == ("failed", "token_needed")
+    assert "panel is refused" in row["detail"]
+    assert not crawler.stats.get_value("research/refused/bot_check")  # the line was not paused for it
+
+
+@ensureDeferred
+async def test_coverage_says_what_is_listed_what_is_taken_and_why_not_the_others(replica, workplace):
+    yt = replica(spec=[{"comments": 0, "tracks": (*EN_DE, ("ja", "manual"))}])
+    yt.faults({"action": "status", "status": 500, "key": f"timedtext:{yt.videos[0]}:.ja"})
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir="best")
+    row = work.coverage(yt.videos[0])
+    assert (row["claimed"], row["collected"], row["reason"]) == (4, 1, None)
+    assert row["detail"] == (
+        "1 transcript; the site lists 4 tracks; not taken: another is preferred: en (asr);"
+        " language not asked for: de (manual), ja (manual)"
+    )
+    await work.crawl_here(spider=YtTranscriptsSpider, jobdir="all", tracks="all", kinds="manual")
+    row = work.coverage(yt.videos[0])
+    assert (row["claimed"], row["collected"], row["reason"]) == (4, 2, "tracks_failed")
+    assert row["detail"] == (
+        "1 track could not be read (.ja: server_trouble); run again to retry; 2 transcripts;"
+        " the site lists 4 tracks; not taken: kind not asked for: en (asr)"
+    )
+
+
+@ensureDeferred
 async def test_a_block_under_the_library_opens_the_breaker_pauses_and_resumes(replica, workplace):
     yt = replica(spec=[{"comments": 0, "tracks": EN_DE} for _ in range(6)])
     yt.faults(

@@ -1,6 +1,6 @@
 import pytest
 
-from research_scrapers.coverage import Facts, conclude
+from research_scrapers.coverage import Facts, conclude, conclude_tracks
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,13 @@ def test_what_a_walk_is_worth(facts, outcome, reason, contiguous):
 
 def test_a_failed_thread_outweighs_a_limit():
     assert conclude(Facts(9, 1, threads_failed=1, failure="timeout", limited=True)).retriable
+
+
+def test_what_a_reading_of_tracks_is_worth():
+    whole = conclude_tracks(Facts(3, 1, note="another is preferred: en (asr)"))
+    assert (whole.outcome, whole.reason) == ("complete", None)
+    assert whole.detail == "1 transcript; the site lists 3 tracks; not taken: another is preferred: en (asr)"
+    assert conclude_tracks(Facts(1, 2, note="")).detail == "2 transcripts; the site lists 1 track"
+    failed = conclude_tracks(Facts(2, 1, threads_failed=1, failure="timeout", failed=((".de", "timeout"),)))
+    assert (failed.outcome, failed.reason, failed.retriable) == ("partial", "tracks_failed", True)
+    assert failed.detail.startswith("1 track could not be read (.de: timeout); run again to retry; 1 transcript;")

@@ -1,19 +1,31 @@
-"""Bilibili: so far its links are known, so that a list may hold them; its routes are still to come."""
+"""Bilibili: comments, danmaku and subtitles by the web player's own endpoints, as a visitor or with a login."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from research_scrapers.models import Options
+from research_scrapers.providers import Pace, Provider, Route
+from research_scrapers.providers.bilibili.comments import CommentsRoute
+from research_scrapers.providers.bilibili.danmaku import DanmakuRoute
+from research_scrapers.providers.bilibili.links import link, part_of, recognise
+from research_scrapers.providers.bilibili.metadata import MetadataRoute
+from research_scrapers.providers.bilibili.refusals import judge
+from research_scrapers.providers.bilibili.subtitles import SubtitlesRoute
+from research_scrapers.providers.bilibili.visit import BilibiliVisit
 
-from research_scrapers.providers import Provider
-from research_scrapers.providers.bilibili.links import link, recognise
 
-if TYPE_CHECKING:
-    from research_scrapers.models import Answer
+def comments(key: str | None) -> Route:
+    """The route for comments; there is no official API and no key."""
+    return CommentsRoute()
 
 
-def judge(answer: Answer) -> Exception | None:
-    """Nothing is requested yet, so nothing can be refused."""
-    return None
+def transcripts(options: Options) -> Route:
+    """The route for transcripts."""
+    return SubtitlesRoute.of(options)
+
+
+def danmaku(options: Options) -> Route:
+    """The route for danmaku."""
+    return DanmakuRoute.wanted(options)
 
 
 PROVIDER = Provider(
@@ -22,7 +34,9 @@ PROVIDER = Provider(
         "www.bilibili.com": "bilibili.com",
         "api.bilibili.com": "bilibili.com",
         "comment.bilibili.com": "bilibili.com",
+        "subtitle.bilibili.com": "bilibili.com",
         "i0.hdslb.com": "hdslb.com",
+        "i1.hdslb.com": "hdslb.com",
         "aisubtitle.hdslb.com": "hdslb.com",
         "b23.tv": "b23.tv",
     },
@@ -35,7 +49,23 @@ PROVIDER = Provider(
         "BV17x411w7KC",
         "av170001",
         "https://b23.tv/BV17x411w7KC",
+        "https://b23.tv/AbC1234",
+        "https://www.bilibili.com/festival/2024?bvid=BV17x411w7KC",
+        "https://www.bilibili.com/list/watchlater?oid=170001&bvid=BV17x411w7KC",
+        "https://player.bilibili.com/player.html?aid=170001&page=2",
+        "https://www.bilibili.com/bangumi/play/ep337050",
+        "https://www.bilibili.com/bangumi/play/ss33802",
+        "https://www.bilibili.com/bangumi/media/md28229899",
     ),
+    comments=comments,
+    transcripts=transcripts,
+    danmaku=danmaku,
+    metadata=MetadataRoute,
+    part=part_of,
+    visit=BilibiliVisit,
+    # People who know the site report bans of minutes to hours from a few requests a second on, and none at one.
+    paces={"bilibili.com": Pace(2, 1.0, 20), "hdslb.com": Pace(4, 2.0, 40), "b23.tv": Pace(1, 1.0, 5)},
+    robots_help="ask Bilibili for permission, or leave its links out; ",
 )
 
 __all__ = ["PROVIDER"]

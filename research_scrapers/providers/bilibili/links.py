@@ -114,6 +114,19 @@ def recognise(text: str) -> str | None:
     return _long(url, host) if _belongs(host, "bilibili.com") else None
 
 
+def part_of(text: str) -> int | None:
+    """The part that a link names: ``?p=2``, in embedded players ``page=2``; ``None`` if it names none."""
+    plain = html.unescape(text.strip()).lstrip(_OPENING).rstrip(_CLOSING)
+    try:
+        url = urlsplit(plain if "//" in plain else f"https://{plain}")
+        query = parse_qs(url.query, errors="replace")
+    except ValueError:
+        return None
+    name = "page" if url.path.endswith("/player.html") and "p" not in query else "p"
+    number = query.get(name, [""])[0]
+    return int(number) if number.isascii() and number.isdigit() and int(number[:6]) > 0 and len(number) < 6 else None
+
+
 def _belongs(host: str, domain: str) -> bool:
     return host == domain or host.endswith("." + domain)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from research_scrapers.models import Options
 from research_scrapers.providers import Provider, Route
+from research_scrapers.providers.tracks import wanted_of
 from research_scrapers.providers.youtube.api import ApiRoute
-from research_scrapers.providers.youtube.choose import wanted_of
 from research_scrapers.providers.youtube.links import link, recognise
 from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.transcripts import TranscriptRoute

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from research_scrapers.errors import LayoutChanged, NotStartedYet, VideoPrivate, VideoUnavailable
 from research_scrapers.models import MAIN, Answer, Ask, Comment, Cursor, Options, Page, Video, content_hash
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.youtube.api_errors import thread_gone
 from research_scrapers.providers.youtube.endpoints import api_replies, api_threads, api_video
 from research_scrapers.providers.youtube.records import Frame
@@ -23,7 +23,7 @@ _DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d
 _DEAD_UPLOADS = ("deleted", "failed", "rejected")
 
 
-class ApiRoute:
+class ApiRoute(Route):
     """Steps: ``video`` → ``threads`` …, and ``replies`` only for threads whose replies did not all come along."""
 
     name = "api"

@@ -12,15 +12,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 from research_scrapers.errors import LayoutChanged, NotStartedYet, TranscriptsDisabled
 from research_scrapers.models import Track
+from research_scrapers.providers.languages import fit
+from research_scrapers.providers.tracks import ASR, MANUAL
 from research_scrapers.providers.youtube.endpoints import SITE
-from research_scrapers.providers.youtube.languages import fit
 from research_scrapers.providers.youtube.states import player_state
 from research_scrapers.providers.youtube.tree import dict_at, dig, int_at, label_at, list_at, str_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-MANUAL, ASR, TRANSLATED = "manual", "asr", "translated"
 
 _PROOF = frozenset({"xpe", "xbt", "xpv"})
 """Experiments under which an address answers nothing to whoever brings no proof token."""

@@ -15,6 +15,7 @@ SITE = "https://www.youtube.com"
 NEXT = f"{SITE}/youtubei/v1/next?prettyPrint=false"
 PLAYER = f"{SITE}/youtubei/v1/player?prettyPrint=false"
 TIMEDTEXT = f"{SITE}/api/timedtext"
+GET_TRANSCRIPT = f"{SITE}/youtubei/v1/get_transcript?prettyPrint=false"
 API = "https://www.googleapis.com/youtube/v3"
 
 CLIENT_NUMBER = "1"
@@ -88,6 +89,11 @@ def timedtext(url: str, fmt: str, into: str = "", language: str = "en") -> Ask:
     if into:
         kept.append(f"tlang={quote(into)}")
     return Ask(f"{base}?{'&'.join(kept)}", headers={"Accept-Language": language})
+
+
+def transcript_panel(params: str, video_id: str, session: Mapping[str, str], language: str = "en") -> Ask:
+    """The transcript panel beside a video."""
+    return _innertube(GET_TRANSCRIPT, {"params": params}, video_id, session, language)
 
 
 def parameter(url: str, name: str) -> str | None:

@@ -1,22 +1,12 @@
-"""What youtube-transcript-api gives, in our words: its transcripts, and its errors by name, without importing it."""
+"""What youtube-transcript-api refuses, in our words: its errors by name, without importing it."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from research_scrapers import errors
 from research_scrapers.errors import ResearchError, SourceError
-from research_scrapers.models import Track, Transcript
-from research_scrapers.providers.youtube.captions import ASR, MANUAL, TRANSLATED
-from research_scrapers.providers.youtube.lines import in_order, segment
-from research_scrapers.providers.youtube.records import build_transcript
 from research_scrapers.providers.youtube.states import playability
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-NAME = "library"
 
 _LEAVES: dict[str, type[SourceError]] = {
     "AgeRestricted": errors.AgeRestricted,
@@ -68,49 +58,6 @@ def failure_of_library(error: BaseException) -> ResearchError:
 def library_cannot(failure: ResearchError) -> bool:
     """Whether our own reading may succeed where the library failed: its layout, a token, an empty body."""
     return isinstance(failure, _CANNOT)
-
-
-def transcript_of(
-    video_id: str,
-    fetched: Any,
-    fetched_at: str,
-    *,
-    track: Track | None = None,
-    translated_from: str | None = None,
-) -> Transcript:
-    """The library's ``FetchedTranscript`` (or something of its form) as a record.
-
-    ``track`` is the listed track that it stands for; ``translated_from`` the language of a translation's source.
-    """
-    lines: Iterable[Any] = getattr(fetched, "snippets", fetched)
-    kind = ASR if getattr(fetched, "is_generated", False) else MANUAL
-    return build_transcript(
-        video_id,
-        fetched_at,
-        in_order(_line(line) for line in lines),
-        language=str(getattr(fetched, "language_code", None) or (track.language if track else "und")),
-        kind=TRANSLATED if translated_from else kind,
-        name=track.name if track else str(getattr(fetched, "language", "")),
-        extras={
-            "route": NAME,
-            "track_id": track.track_id if track else None,
-            "source_language": translated_from,
-            "source_kind": kind if translated_from else None,
-        },
-    )
-
-
-def _line(line: Any) -> Any:
-    start, duration, text = (_of(line, name) for name in ("start", "duration", "text"))
-    try:
-        length = round(float(duration) * 1000) if duration else None  # zero is how the library writes «not told»
-        return segment(round(float(start) * 1000), length, str(text))
-    except (TypeError, ValueError, OverflowError):
-        raise errors.LayoutChanged(f"the library gave a line with the time {str(start)[:40]!r}") from None
-
-
-def _of(line: Any, name: str) -> Any:
-    return line.get(name) if isinstance(line, dict) else getattr(line, name, None)
 
 
 def _unplayable(error: BaseException) -> ResearchError:

@@ -1,20 +1,48 @@
-"""The transcript panel beside a video (``get_transcript``, and the newer ``get_panel``): lines, chapters left out."""
+"""The transcript panel beside a video (``get_transcript``, and the newer ``get_panel``): what to ask for it with, and
+its lines, chapters left out.
+"""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from research_scrapers.errors import LayoutChanged, PartialResponse
 from research_scrapers.models import Segment
 from research_scrapers.providers.youtube.lines import in_order, segment
-from research_scrapers.providers.youtube.tree import dict_at, dig, int_at, label_at, list_at, str_at
+from research_scrapers.providers.youtube.tree import dict_at, dig, int_at, label_at, list_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})", re.ASCII)
 _KNOWN = ("transcriptSegmentRenderer", "transcriptSectionHeaderRenderer")
+_SEARCH_PANEL = "engagement-panel-searchable-transcript-search-panel"
+_FLAGS = b"\x30\x01\x38\x01\x40\x01"
+"""Fields 6 to 8, which are required since December 2025."""
+
+
+def panel_params(video_id: str, language: str, kind: str, name: str = "") -> str:
+    """What ``get_transcript`` is asked with for a track, as the watch page writes it for the one it shows."""
+    track = _text(1, "asr" if kind == "asr" else "") + _text(2, language) + _text(3, name)
+    whole = _text(1, video_id) + _text(2, _signs(track)) + b"\x18\x01" + _text(5, _SEARCH_PANEL) + _FLAGS
+    return _signs(whole)
+
+
+def _signs(message: bytes) -> str:
+    return quote(b64encode(message, b"-_").decode("ascii"))
+
+
+def _text(number: int, text: str) -> bytes:
+    """A field of a protobuf message that holds text."""
+    value = text.encode("utf-8", "replace")
+    length, size = b"", len(value)
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + value
 
 
 def read_panel(data: dict[str, Any]) -> list[Segment]:
@@ -30,17 +58,11 @@ def read_panel(data: dict[str, Any]) -> list[Segment]:
     raise LayoutChanged("a transcript panel without lines that we know")
 
 
-def panel_languages(data: dict[str, Any]) -> list[tuple[str, bool, str | None]]:
-    """Title, whether it is the one shown, and the token of every language of the classic panel's menu."""
+def panel_shows(data: dict[str, Any]) -> str | None:
+    """The title of the track that a classic panel shows, by its menu of languages."""
     menu = dig(_classic(data), "footer", "transcriptFooterRenderer", "languageMenu", "sortFilterSubMenuRenderer")
-    return [
-        (
-            label_at(item, "title") or "",
-            dig(item, "selected") is True,
-            str_at(item, "continuation", "reloadContinuationData", "continuation"),
-        )
-        for item in list_at(menu, "subMenuItems")
-    ]
+    chosen = (item for item in list_at(menu, "subMenuItems") if dig(item, "selected") is True)
+    return next((label_at(item, "title") for item in chosen), None)
 
 
 def _classic(data: dict[str, Any]) -> dict[str, Any] | None:

@@ -2,11 +2,13 @@
 
 Steps: ``watch`` → (``player_visionos`` → ``player_android``) on the main chain, which finds one chain per chosen track;
 there ``track`` asks for the text. A track that one format or one client will not give is asked for by the next, inside
-its own chain, through the same steps.
+its own chain, through the same steps. What every client gives only for a proof token is asked of the transcript panel
+(``panel``), which the site refuses to most; it knows no translations.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +24,21 @@ from research_scrapers.errors import (
     WrongContent,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
-from research_scrapers.providers import NO_SESSION, Session
-from research_scrapers.providers.youtube.captions import TRANSLATED, TrackList, needs_token, read_tracks
-from research_scrapers.providers.youtube.choose import Choice, Wanted, choose
-from research_scrapers.providers.youtube.endpoints import PLAYER, TIMEDTEXT, player, timedtext, watch_page
-from research_scrapers.providers.youtube.library import failure_of_library, library_cannot, transcript_of
+from research_scrapers.providers import NO_SESSION, Route, Session
+from research_scrapers.providers.tracks import TRANSLATED, Choice, Wanted, choose, why_not
+from research_scrapers.providers.youtube.captions import TrackList, needs_token, read_tracks
+from research_scrapers.providers.youtube.endpoints import (
+    GET_TRANSCRIPT,
+    PLAYER,
+    TIMEDTEXT,
+    parameter,
+    player,
+    timedtext,
+    transcript_panel,
+    watch_page,
+)
+from research_scrapers.providers.youtube.library import failure_of_library, library_cannot
+from research_scrapers.providers.youtube.panel import panel_params, panel_shows, read_panel
 from research_scrapers.providers.youtube.records import Frame, build_transcript
 from research_scrapers.providers.youtube.refusals import error_in, expired
 from research_scrapers.providers.youtube.timedtext import format_of, judge_timedtext, read_timedtext
@@ -43,13 +55,14 @@ _CLIENTS = {"watch": "WEB", "player_visionos": "VISIONOS", "player_android": "AN
 _STEPS = tuple(_CLIENTS)
 LIBRARY, LIBRARY_TRACK = "library", "library_track"
 """Steps that youtube-transcript-api takes; its requests are carried by whoever runs it."""
+_PANEL = "panel"
 _LISTED = "listed"
 """Token of the main chain once a client has listed tracks: from then on «no captions» is only that client's view."""
 _WHOLE_LIST = 100
 """Fewer languages to translate into than this are a client's selection, not all that there are."""
 
 
-class TranscriptRoute:
+class TranscriptRoute(Route):
     """The route for transcripts, given what is wanted."""
 
     name = "timedtext"
@@ -67,6 +80,11 @@ class TranscriptRoute:
             return watch_page(video_id, options.language)
         if cursor.step in _CLIENTS:
             return player(video_id, _CLIENTS[cursor.step], session, options.language)
+        if cursor.step == _PANEL:
+            track = _panel_tracks(cursor)[0][1]
+            named = parameter(track.url, "name") or ""
+            params = panel_params(video_id, track.language, track.kind, named)
+            return transcript_panel(params, video_id, session, options.language)
         track = TrackAsk.of(cursor.token)
         ask = timedtext(track.url, track.fmt, track.into, options.language)
         return replace(ask, budget="translations") if track.into else ask
@@ -79,6 +97,8 @@ class TranscriptRoute:
         frame = Frame.of(video_id, cursor, fetched_at)
         if cursor.step == "track":
             return _read_track(answer, frame)
+        if cursor.step == _PANEL:
+            return _read_panel(answer, frame)
         learnt: dict[str, str] = {}
         if cursor.step == "watch":
             watch = read_watch(answer.body)
@@ -95,14 +115,17 @@ class TranscriptRoute:
         return replace(self._read_list(data, frame), session=learnt)
 
     def probes(self) -> tuple[str, ...]:
-        """A watch page, the player and a track: all that this route asks for."""
-        return (watch_page("aaaaaaaaaaA").url, PLAYER, f"{TIMEDTEXT}?v=aaaaaaaaaaA&lang=en&fmt=json3")
+        """A watch page, the player, a track and the panel: all that this route asks for."""
+        track = f"{TIMEDTEXT}?v=aaaaaaaaaaA&lang=en&fmt=json3"
+        return (watch_page("aaaaaaaaaaA").url, PLAYER, track, GET_TRANSCRIPT)
 
     def listed_by_library(self, video_id: str, cursor: Cursor, player: dict[str, Any], fetched_at: datetime) -> Page:
         """The tracks in the player answer that the library was given. Read by us, because the library keeps one of two
         tracks of a language.
         """
         page = self._read_list(player, Frame.of(video_id, Cursor(MAIN, "player_android"), fetched_at))
+        if page.next is not None:  # its client gives none of them: ours are asked before the panel is
+            raise _refused_by_all()
         # Translations are throttled hardest, so they have a budget that only our own requests know.
         found = tuple(one if ">" in one.chain else replace(one, step=LIBRARY_TRACK) for one in page.found)
         return replace(page, cursor=cursor, found=found)
@@ -124,10 +147,9 @@ class TranscriptRoute:
         chosen = [(track, "") for track in choice.taken] + list(choice.translated)
         open_to_us = [track for track, _ in chosen if not needs_token(track.url)]
         video = None if cursor.token else _video(listed, choice, frame)
+        told: dict[str, Any] = {"claimed": len(listed.tracks), "video": video, "note": why_not(choice) or None}
         if len(open_to_us) < len(chosen) and onward is not None:
-            return Page(cursor, next=replace(onward, token=_LISTED), claimed=len(listed.tracks), video=video)
-        if not open_to_us:
-            raise _refused_by_all()
+            return Page(cursor, next=replace(onward, token=_LISTED), **told)
         found = tuple(
             Cursor(
                 f"{track.track_id}>{into}" if into else track.track_id,
@@ -137,7 +159,13 @@ class TranscriptRoute:
             )
             for track, into in chosen
         )
-        return Page(cursor, found=found, claimed=len(listed.tracks), video=video)
+        if not open_to_us:
+            asked = [(one.chain, one.token) for one in found[: len(choice.taken)]]
+            if choice.translated:
+                missing = "the panel has no translations: " + ", ".join(into for _, into in choice.translated)
+                told["note"] = "; ".join(filter(None, (told["note"], missing)))
+            return Page(cursor, next=Cursor(MAIN, _PANEL, json.dumps(asked)), **told)
+        return Page(cursor, found=found, **told)
 
 
 def read_library_track(video_id: str, cursor: Cursor, answer: Answer, fetched_at: datetime) -> Page:
@@ -187,7 +215,41 @@ def _read_track(answer: Answer, frame: Frame) -> Page:
             "source_kind": track.kind if track.into else None,
         },
     )
-    return Page(cursor, records=(record,))  # until pages may hold transcripts
+    return Page(cursor, records=(record,))
+
+
+def _panel_tracks(cursor: Cursor) -> list[tuple[str, TrackAsk]]:
+    """The tracks that a panel is asked for: a track's own chain has one, the main chain all that no client gave."""
+    if cursor.chain != MAIN:
+        return [(cursor.chain, TrackAsk.of(cursor.token))]
+    try:
+        return [(str(chain), TrackAsk.of(token)) for chain, token in json.loads(cursor.token)]
+    except (ValueError, TypeError):
+        raise CursorExpired("the cursor of a panel cannot be read") from None
+
+
+def _read_panel(answer: Answer, frame: Frame) -> Page:
+    """A track from the panel, and the chains of those that are asked for next. Its lines end where the next begins."""
+    (chain, track), *others = _panel_tracks(frame.cursor)
+    data = decode_object(answer.body)
+    refused = error_in(data, answer, frame.now)
+    if answer.status == 400:
+        raise _refused_by_all("; the transcript panel is refused too") from refused
+    if refused is not None:
+        raise refused
+    if (shown := panel_shows(data)) not in (None, track.name):
+        raise _refused_by_all(f"; the transcript panel shows {shown!r} instead of {track.name!r}")
+    record = build_transcript(
+        frame.video_id,
+        frame.fetched_at,
+        read_panel(data),
+        language=track.language,
+        kind=track.kind,
+        name=track.name,
+        extras={"route": _PANEL, "client": "WEB", "format": _PANEL, "track_id": chain},
+    )
+    found = tuple(Cursor(chain, _PANEL, told.token, 1) for chain, told in others)
+    return Page(frame.cursor, records=(record,), found=found)
 
 
 def _other_ways(track: TrackAsk, failure: SourceError, answer: Answer, frame: Frame) -> Iterator[Cursor]:
@@ -207,6 +269,8 @@ def _other_ways(track: TrackAsk, failure: SourceError, answer: Answer, frame: Fr
             yield onward
         if track.fmt == FORMATS[0] and not needs_token(track.url):
             yield replace(cursor, token=replace(track, fmt="srv1").token)
+        if isinstance(failure, TokenNeeded) and not track.into:
+            yield replace(cursor, step=_PANEL)
     elif isinstance(failure, WrongContent | LayoutChanged) and track.fmt in FORMATS[:-1]:
         yield replace(cursor, token=replace(track, fmt=FORMATS[FORMATS.index(track.fmt) + 1]).token)
 
@@ -225,9 +289,9 @@ def _renew(data: dict[str, Any], frame: Frame) -> Page:
     if found is not None and found.url and not needs_token(found.url):
         track = replace(old, url=found.url, step=cursor.step, fmt=FORMATS[0])
         return Page(cursor, next=replace(cursor, step="track", token=track.token))
-    if onward is not None:
-        return Page(cursor, next=onward)
-    raise _refused_by_all()
+    if onward is None and old.into:
+        raise _refused_by_all()
+    return Page(cursor, next=onward or replace(cursor, step=_PANEL))
 
 
 def _onward(cursor: Cursor) -> Cursor | None:
@@ -243,8 +307,8 @@ def _only_this_client(failure: SourceError) -> bool:
     return isinstance(failure, Unplayable | TranscriptsDisabled)
 
 
-def _refused_by_all() -> TokenNeeded:
-    return TokenNeeded("the site lists tracks, and no client that needs no proof token gives them")
+def _refused_by_all(more: str = "") -> TokenNeeded:
+    return TokenNeeded(f"the site lists tracks, and no client that needs no proof token gives them{more}")
 
 
 def _video(listed: TrackList, choice: Choice, frame: Frame) -> Video:
@@ -261,4 +325,4 @@ def _video(listed: TrackList, choice: Choice, frame: Frame) -> Video:
     return video
 
 
-__all__ = ["FORMATS", "TrackAsk", "TranscriptRoute", "failure_of_library", "library_cannot", "transcript_of"]
+__all__ = ["FORMATS", "TrackAsk", "TranscriptRoute", "failure_of_library", "library_cannot"]

@@ -1,98 +1,10 @@
-"""Reading answers of unknown honesty: decode once, then dig without ever tripping over a wrong type.
-
-Innertube answers are deep, optional and often experimental. These helpers answer ``None`` where a place is missing or
-holds something else, so that a parser says what is mandatory in one place instead of guarding every step.
-"""
+"""Digging in YouTube's answers: what every site's answers need, and the site's own label objects."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import msgspec
-
-from research_scrapers.errors import LayoutChanged, PartialResponse, WrongContent
-
-JSON_GUARD = b")]}'"
-"""Prefix that keeps browsers from running some of the site's JSON as a script."""
-
-
-def decode(body: bytes) -> Any:
-    """The JSON value of a body; raises the leaf that says what is wrong with it."""
-    text = body.lstrip(b"\xef\xbb\xbf \t\r\n").removeprefix(JSON_GUARD).strip()
-    if not text:
-        raise PartialResponse("the body is empty")
-    try:
-        return msgspec.json.decode(text)
-    except RecursionError:
-        raise LayoutChanged("the JSON is nested too deeply") from None
-    except (msgspec.MsgspecError, ValueError):
-        return _decode_leniently(text)
-
-
-def _decode_leniently(text: bytes) -> Any:
-    """Half of an emoji (a lone surrogate) is legal JSON but not legal text: keep the page, mark the half as ``?``."""
-    try:
-        value = json.loads(text.decode("utf-8", "replace"))
-        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    except RecursionError:
-        raise LayoutChanged("the JSON is nested too deeply") from None
-    except (msgspec.MsgspecError, ValueError):
-        if text[:1] in (b"{", b"["):
-            raise PartialResponse("the JSON breaks off or is damaged") from None
-        raise WrongContent("the body is not JSON") from None
-
-
-def decode_object(body: bytes) -> dict[str, Any]:
-    """Like `decode`, for answers that must be an object."""
-    value = decode(body)
-    if not isinstance(value, dict):
-        raise LayoutChanged("the JSON is not an object")
-    return value
-
-
-def dig(node: Any, *path: str | int) -> Any:
-    """What is found along the path, or ``None``."""
-    for step in path:
-        if isinstance(step, str):
-            if type(node) is not dict:
-                return None
-            node = node.get(step)
-        elif type(node) is list and isinstance(step, int) and -len(node) <= step < len(node):
-            node = node[step]
-        else:
-            return None
-        if node is None:
-            return None
-    return node
-
-
-def dict_at(node: Any, *path: str | int) -> dict[str, Any]:
-    """The object at the path, or an empty one."""
-    found = dig(node, *path)
-    return found if type(found) is dict else {}
-
-
-def list_at(node: Any, *path: str | int) -> list[Any]:
-    """The list at the path, or an empty one."""
-    found = dig(node, *path)
-    return found if type(found) is list else []
-
-
-def str_at(node: Any, *path: str | int) -> str | None:
-    """The text at the path; an empty one counts as missing."""
-    found = dig(node, *path)
-    return found if type(found) is str and found else None
-
-
-def int_at(node: Any, *path: str | int) -> int | None:
-    """The whole number at the path, also where the site writes numbers as text (as it does with 64-bit ones)."""
-    found = dig(node, *path)
-    if type(found) is int:
-        return found
-    if type(found) is str and len(found) <= 19 and found.isascii() and found.isdigit():
-        return int(found)
-    return None
+from research_scrapers.providers.tree import decode, decode_object, dict_at, dig, int_at, list_at, str_at
 
 
 def label(node: Any) -> str | None:
@@ -113,3 +25,6 @@ def label(node: Any) -> str | None:
 def label_at(node: Any, *path: str | int) -> str | None:
     """The text of the label object at the path."""
     return label(dig(node, *path))
+
+
+__all__ = ["decode", "decode_object", "dict_at", "dig", "int_at", "label", "label_at", "list_at", "str_at"]

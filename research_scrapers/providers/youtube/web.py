@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page
-from research_scrapers.providers import NO_SESSION, Session
+from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.youtube.comments import read_page
 from research_scrapers.providers.youtube.endpoints import NEXT, next_by_token, next_by_video, watch_page
 from research_scrapers.providers.youtube.initial import read_initial
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-class WebRoute:
+class WebRoute(Route):
     """Steps: ``watch`` → (``next``) → ``first`` or ``page`` → ``page`` …, and ``replies`` for every thread found."""
 
     name = "web"

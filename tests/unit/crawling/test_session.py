@@ -8,12 +8,11 @@ import pytest
 
 from research_scrapers.crawling.session import Jobdir, is_alive, open_session, owner_name
 from research_scrapers.errors import JobdirInUse, StoreUnwritable
-from research_scrapers.links import open_links
 from research_scrapers.store.database import Store
 from research_scrapers.store.runs import Runs
 
 CONFIG = {"options": {}}
-LINKS = open_links("dQw4w9WgXcQ")
+LINKS = "links.txt"
 
 
 def session(tmp_path, jobdir="job", spider="yt_comments"):

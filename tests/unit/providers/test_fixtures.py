@@ -17,8 +17,8 @@ import pytest
 
 from research_scrapers.errors import ResearchError
 from research_scrapers.models import MAIN, Answer, Cursor, Options
+from research_scrapers.providers.tracks import wanted_of
 from research_scrapers.providers.youtube.api import ApiRoute
-from research_scrapers.providers.youtube.choose import wanted_of
 from research_scrapers.providers.youtube.panel import read_panel
 from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.states import player_state
@@ -66,7 +66,10 @@ def _parse(parser: str, meta: dict[str, Any], answer: Answer) -> dict[str, Any]:
     cursor = Cursor(meta.get("chain", MAIN), meta["step"], meta.get("token", ""))
     options = Options(**meta.get("options", {}))
     page = route.read(meta["video_id"], cursor, answer, datetime.fromisoformat(meta["fetched_at"]), options)
-    return json.loads(json.dumps(asdict(page)))
+    told = json.loads(json.dumps(asdict(page)))
+    if told["resolved"] is None:
+        del told["resolved"]
+    return told
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from research_scrapers.errors import NoTranscriptInLanguage, ResearchError, SettingInvalid
 from research_scrapers.models import Track
-from research_scrapers.providers.youtube.choose import Wanted, choose, wanted_of
-from research_scrapers.providers.youtube.languages import fit
+from research_scrapers.providers.languages import fit
+from research_scrapers.providers.tracks import Wanted, choose, wanted_of, why_not
 
 
 def tracks(spec: str) -> tuple[Track, ...]:
@@ -148,3 +148,12 @@ def test_fit_is_reflexive_and_mirrored(one, other):
     assert fit(one, one) == 0
     if "*" not in (one, other):
         assert (fit(one, other) is None) == (fit(other, one) is None)
+
+
+def test_people_are_told_why_not_the_others():
+    choice = choose(tracks(".de .en* a.en* a.fr!"), wanted_of(translate="ko", kinds="manual"))
+    assert why_not(choice) == "language not asked for: de (manual); kind not asked for: en (asr), fr (asr)"
+    assert why_not(choose(tracks(".en!*"), wanted_of(translate="ko"))) == "not translatable into ko: en (manual)"
+    assert not why_not(choose(tracks(".en*"), wanted_of()))
+    many = tracks(" ".join(f".{first}{second}" for first in "abcde" for second in "klmnop"))
+    assert why_not(choose((*tracks(".en*"), *many), wanted_of())).endswith(" and 9 more")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -16,12 +15,13 @@ from hypothesis import strategies as st
 
 from research_scrapers import errors
 from research_scrapers.errors import ResearchError
-from research_scrapers.models import MAIN, Answer, Cursor, Options, Segment, Track
+from research_scrapers.models import MAIN, Answer, Cursor, Options, Segment
+from research_scrapers.providers.tracks import wanted_of
 from research_scrapers.providers.youtube.captions import needs_token, read_tracks
-from research_scrapers.providers.youtube.choose import wanted_of
 from research_scrapers.providers.youtube.endpoints import player, timedtext
-from research_scrapers.providers.youtube.library import failure_of_library, library_cannot, transcript_of
-from research_scrapers.providers.youtube.panel import read_panel
+from research_scrapers.providers.youtube.library import failure_of_library, library_cannot
+from research_scrapers.providers.youtube.panel import panel_params, read_panel
+from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.track_ask import TrackAsk
 from research_scrapers.providers.youtube.transcripts import TranscriptRoute, without_library
 
@@ -167,6 +167,7 @@ def test_what_cannot_be_read_leads_to_another_format():
                 "watch": page_of_player(),
                 "player_visionos": answer_of_player(tracks=0),
                 "player_android": answer_of_player(tracks=0),
+                "panel": (400, b'{"error":{"code":400}}'),
             },
             ".en",
             errors.TokenNeeded,
@@ -178,6 +179,110 @@ def test_ends(answers, chain, leaf):
     records, _, failures = walk(TranscriptRoute(), answers)
     assert not records
     assert type(failures[chain]) is leaf
+
+
+PANEL = json.dumps(
+    {
+        "actions": [
+            {
+                "updateEngagementPanelAction": {
+                    "content": {
+                        "transcriptRenderer": {
+                            "content": {
+                                "transcriptSearchPanelRenderer": {
+                                    "body": {
+                                        "transcriptSegmentListRenderer": {
+                                            "initialSegments": [
+                                                {
+                                                    "transcriptSegmentRenderer": {
+                                                        "startMs": "1000",
+                                                        "endMs": "1500",
+                                                        "snippet": {"runs": [{"text": "hello"}]},
+                                                    }
+                                                }
+                                            ]
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        ]
+    }
+).encode()
+ANOTHER = PANEL.replace(
+    b'"body"',
+    b'"footer": {"transcriptFooterRenderer": {"languageMenu": {"sortFilterSubMenuRenderer": {"subMenuItems":'
+    b' [{"title": "German", "selected": true}]}}}}, "body"',
+)
+REFUSED = b'{"error":{"code":400,"message":"Precondition check failed.","status":"FAILED_PRECONDITION"}}'
+PROOF = {
+    "watch": page_of_player(exp="&exp=xpe", tracks=2),
+    "player_visionos": answer_of_player(exp="&exp=xpe", tracks=2),
+    "player_android": answer_of_player(exp="&exp=xpe", tracks=2),
+}
+
+
+def test_what_every_client_wants_a_proof_for_is_asked_of_the_panel():
+    route = TranscriptRoute(wanted_of(tracks="all", translate="de"))
+    records, path, failures = walk(route, {**PROOF, "panel": PANEL})
+    assert path == ["watch", "player_visionos", "player_android", "panel", "panel"]
+    assert not failures
+    assert [one.extras["track_id"] for one in records] == [".en", ".en.name1"]
+    assert {one.extras["route"] for one in records} == {"panel"}
+    straight, _, _ = walk(TranscriptRoute(), {"watch": page_of_player(), "watch:json3": JSON3})
+    assert records[0].content_hash == straight[0].content_hash
+
+
+@pytest.mark.parametrize(
+    ("answer", "leaf"),
+    [
+        ((400, REFUSED), errors.TokenNeeded),
+        ((200, REFUSED), errors.BotCheck),
+        (ANOTHER, errors.TokenNeeded),
+        (b"{}", errors.PartialResponse),
+    ],
+)
+def test_a_panel_that_does_not_help(answer, leaf):
+    records, _, failures = walk(TranscriptRoute(), {**PROOF, "panel": answer})
+    assert not records
+    assert type(failures[MAIN]) is leaf
+
+
+def test_a_track_that_turns_out_to_want_a_proof_is_asked_of_the_panel():
+    answers = {
+        "watch": page_of_player(),
+        "player_visionos": answer_of_player(exp="&exp=xpe"),
+        "player_android": answer_of_player(exp="&exp=xpe"),
+        "panel": PANEL,
+    }
+    records, path, failures = walk(TranscriptRoute(), answers)
+    assert path == ["watch", "watch:json3", "player_visionos", "player_android", "panel"]
+    assert not failures
+    assert records[0].extras["track_id"] == ".en"
+
+
+@pytest.mark.parametrize("token", ["", "7", "[[1]]", '{"a":1}', '[["x","{}z"]]'])
+def test_damaged_cursors_of_a_panel(token):
+    with pytest.raises(errors.CursorExpired):
+        TranscriptRoute().ask(VIDEO, Cursor(MAIN, "panel", token), {}, Options())
+
+
+def test_a_refused_panel_is_no_refusal_of_the_address():
+    url = "https://www.youtube.com/youtubei/v1/get_transcript?prettyPrint=false"
+    assert judge(Answer(url, 400, REFUSED)) is None
+    assert isinstance(judge(Answer(url, 429, b"{}")), errors.RateLimited)
+
+
+def test_long_names_in_the_panels_question():
+    import base64
+    from urllib.parse import unquote
+
+    whole = base64.urlsafe_b64decode(unquote(panel_params(VIDEO, "en", "manual", "n" * 300)))
+    assert whole.endswith(b"\x30\x01\x38\x01\x40\x01")
+    assert whole[14] & 128  # a length of more than one byte
 
 
 def test_translations_have_chains_of_their_own():
@@ -241,7 +346,7 @@ def test_tracks_without_a_proper_name_or_address():
 
 def test_probes_stand_for_every_path():
     paths = {urlsplit(url).path for url in TranscriptRoute().probes()}
-    assert paths == {"/watch", "/youtubei/v1/player", "/api/timedtext"}
+    assert paths == {"/watch", "/youtubei/v1/player", "/api/timedtext", "/youtubei/v1/get_transcript"}
 
 
 @given(st.builds(TrackAsk, st.text(), st.text(), st.text(), st.text(), into=st.text(), renewed=st.booleans()))
@@ -306,41 +411,6 @@ def test_mutated_players_and_panels(data):
 
 
 # -- the library -------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Snippet:
-    text: str
-    start: float
-    duration: float
-
-
-@dataclass
-class Fetched:
-    snippets: list
-    language_code: str = "en"
-    language: str = "English"
-    is_generated: bool = False
-
-
-def test_a_transcript_of_the_library():
-    track = Track("a.en", "en", "asr", "English (auto-generated)", BASE)
-    fetched = Fetched([Snippet("hello", 1.0, 0.5), Snippet(" ", 2.0, 1.0), {"text": "x", "start": 3, "duration": 0.0}])
-    record = transcript_of(VIDEO, fetched, "2026-11-16T12:00:00Z", track=track)
-    assert record.segments == [Segment(1.0, 0.5, "hello"), Segment(3.0, None, "x")]
-    assert (record.language, record.kind, record.name) == ("en", "manual", "English (auto-generated)")
-    assert record.extras == {"route": "library", "track_id": "a.en"}
-    ours, _, _ = walk(TranscriptRoute(), {"watch": page_of_player(), "watch:json3": JSON3})
-    same = transcript_of(VIDEO, Fetched(fetched.snippets[:1]), "now")
-    assert same.content_hash == ours[0].content_hash
-
-
-def test_a_translation_of_the_library():
-    record = transcript_of(VIDEO, Fetched([], "de", is_generated=True), "now", translated_from="en")
-    assert (record.language, record.kind) == ("de", "translated")
-    assert record.extras == {"route": "library", "source_language": "en", "source_kind": "asr"}
-    with pytest.raises(errors.LayoutChanged):
-        transcript_of(VIDEO, Fetched([Snippet("x", "soon", 1)]), "now")
 
 
 LIBRARY = {

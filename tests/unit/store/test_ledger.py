@@ -18,14 +18,14 @@ def finish(bench, lease, sort="newest", options=ALL):
 def test_a_sub_job_has_one_owner(tmp_path):
     bench = Bench(tmp_path)
     assert bench.claim() is not None
-    assert bench.ledger_of("other").claim((Kind.COMMENTS,), "web") is None
+    assert bench.ledger_of("other").claim("youtube", {Kind.COMMENTS: "web"}) is None
 
 
 def test_an_expired_lease_is_taken_over_and_the_zombie_writes_nothing(tmp_path):
     bench = Bench(tmp_path)
     zombie = bench.claim()
     bench.clock.now += 61
-    heir = bench.ledger_of("other").claim((Kind.COMMENTS,), "web")
+    heir = bench.ledger_of("other").claim("youtube", {Kind.COMMENTS: "web"})
     assert (heir.id, heir.attempt) == (zombie.id, zombie.attempt + 1)
     for verb in (
         lambda: bench.ledger.commit_page(zombie, page("1", ["a"]), ALL),
@@ -54,7 +54,7 @@ def test_heartbeat_keeps_a_lease(tmp_path):
     bench.clock.now += 50
     assert bench.ledger.heartbeat() == 1
     bench.clock.now += 50
-    assert bench.ledger_of("other").claim((Kind.COMMENTS,), "web") is None
+    assert bench.ledger_of("other").claim("youtube", {Kind.COMMENTS: "web"}) is None
 
 
 def test_claims_go_by_priority_then_order(tmp_path):

@@ -1,0 +1,165 @@
+"""One run over all lines: open it, start a crawler for each line in one reactor, and say what it came to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy.crawler import AsyncCrawlerProcess
+
+from research_scrapers.config import ARGUMENTS, Config
+from research_scrapers.control.centre import Centre
+from research_scrapers.control.events import Listeners
+from research_scrapers.control.lines import SPIDERS, Line
+from research_scrapers.crawling.gate import Gate
+from research_scrapers.crawling.session import Session, open_session, take_in_links
+from research_scrapers.errors import InputError, NothingReached, ResearchError, StoreError
+from research_scrapers.links import Links
+from research_scrapers.models import Kind
+from research_scrapers.providers import providers
+
+if TYPE_CHECKING:
+    from scrapy.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+NAME = "scrape"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a person asks of a run."""
+
+    links: Links | None
+    """``None``: those that the resumed run has taken in."""
+    lines: tuple[str, ...] = tuple(SPIDERS)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """As for spiders (``-a``); each line takes those that it knows."""
+    policy: str = "least"
+    workers: int = 8
+    resume: str | None = None
+    """The run to go on with."""
+
+
+@dataclass
+class Result:
+    """What it came to."""
+
+    run: str
+    failure: ResearchError | None
+    left: int
+    centre: Centre
+
+    @property
+    def exit_code(self) -> int:
+        if self.failure is not None:
+            return self.failure.exit_code
+        return 130 if self.left else 0
+
+
+def lines_of(order: Order, config: Config) -> list[Line]:
+    """The lines that the order wants."""
+    lines = []
+    for name in SPIDERS:
+        if name in order.lines:
+            spider = SPIDERS[name]
+            options = config.options(arguments_of(name, order.arguments), spider.kinds)
+            kinds = tuple(kind for kind in spider.kinds if options.danmaku or kind is not Kind.DANMAKU)
+            lines.append(Line(name, spider.provider_name, kinds))
+    if not lines:
+        raise InputError(f"no line is left to work on. There are: {', '.join(SPIDERS)}")
+    return lines
+
+
+def arguments_of(line: str, arguments: Mapping[str, str]) -> dict[str, str]:
+    """Those arguments that a line knows."""
+    known = {name for kind in SPIDERS[line].kinds for name in ARGUMENTS[kind]}
+    return {name: value for name, value in arguments.items() if name in known}
+
+
+def work_of(lines: Sequence[Line]) -> dict[str, tuple[Kind, ...]]:
+    """Provider → what is wanted of its videos. Metadata is wanted once, whoever needs it."""
+    return {
+        line.provider: tuple(dict.fromkeys(kind for other in lines if other.provider == line.provider
+                                           for kind in other.kinds))
+        for line in lines
+    }  # fmt: skip
+
+
+def scrape(settings: Settings, order: Order, listeners: Listeners | None = None) -> Result:
+    """Do the run to its end, or as far as it can go."""
+    config = Config.from_settings(settings)
+    lines = lines_of(order, config)
+    session = _open(config, order, lines)
+    try:
+        centre = Centre(
+            session, lines, pool=order.workers, policy=order.policy, boost=config.transcripts_boost,
+            lease_s=config.lease_s, listeners=listeners,
+        )  # fmt: skip
+        _crawl(settings, order, centre, Gate(config.limits))
+        return _result(session, centre)
+    finally:
+        session.close()
+
+
+def _open(config: Config, order: Order, lines: Sequence[Line]) -> Session:
+    routes = {
+        line.name: providers()[line.provider].route(line.kinds[0], config.options({}, line.kinds), config.api_key).name
+        for line in lines
+    }
+    snapshot = {
+        **config.snapshot(config.options({}), ", ".join(f"{name}: {route}" for name, route in routes.items())),
+        "options": {"lines": [line.name for line in lines], **order.arguments},
+        "policy": order.policy, "workers": order.workers,
+    }  # fmt: skip
+    session = open_session(
+        config.db, NAME, order.links.label if order.links else "", snapshot, jobdir=config.jobdir,
+        lease_s=config.lease_s, run_id=order.resume,
+    )  # fmt: skip
+    try:
+        if order.links is not None:
+            take_in_links(session, order.links, work_of(lines), "this run", shuffled=True)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _crawl(settings: Settings, order: Order, centre: Centre, gate: Gate) -> None:
+    process = AsyncCrawlerProcess(settings)
+    for name, line in centre.lines.items():
+        task = process.crawl(
+            process.create_crawler(SPIDERS[name]), source=centre, gate=gate, **arguments_of(name, order.arguments)
+        )
+        task.add_done_callback(lambda task, line=line: _line_over(centre, line, task))  # type: ignore[misc]
+    process.start()
+
+
+def _line_over(centre: Centre, line: Line, task: asyncio.Task[None]) -> None:
+    """A crawler that could not even begin must not let the others wait for it."""
+    failure = None if task.cancelled() else task.exception()
+    if failure is None:
+        return
+    logger.error("%s could not run", line.name, exc_info=failure)
+    if not isinstance(failure, ResearchError):
+        failure = InputError(f"{line.name}: {type(failure).__name__}: {failure}")
+    line.failure = failure
+    if not centre.begun:
+        centre.stop(failure)
+
+
+def _result(session: Session, centre: Centre) -> Result:
+    failure = centre.failure
+    left = 0
+    try:
+        left = session.end(failure.reason if failure else "interrupted")
+        if failure is None and not left and not session.runs.reached(session.run.id):
+            failure = NothingReached(
+                "every video failed for a passing reason: check the network (and HTTPS_PROXY), then resume the run"
+            )
+    except StoreError as error:
+        failure = failure or error
+    return Result(session.run.id, failure, left, centre)

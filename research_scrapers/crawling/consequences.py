@@ -1,0 +1,110 @@
+"""What a failure leads to, and how a walk ends. One function obeys the verdict; the ledger writes it down."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from research_scrapers.coverage import Conclusion
+from research_scrapers.crawling.retry import FINAL
+from research_scrapers.errors import (
+    EmptyPage,
+    LayoutChanged,
+    LeaseLost,
+    ResearchError,
+    SiteBlocked,
+    SourceError,
+    StoreError,
+)
+from research_scrapers.models import MAIN, Ask, Cursor, Kind, Outcome
+from research_scrapers.store.artifacts import keep_body
+from research_scrapers.verdicts import Verdict, retriable, verdict
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from research_scrapers.crawling.spider import ResearchSpider
+    from research_scrapers.crawling.walk import Walk
+
+logger = logging.getLogger(__name__)
+
+
+def consequence(
+    spider: ResearchSpider, walk: Walk, cursor: Cursor, ask: Ask, request: Request, failure: ResearchError,
+    body: bytes, *, tried: bool,
+) -> Request | None:  # fmt: skip
+    """What to send again, if anything; else the failure's consequence is on record when this returns."""
+    if isinstance(failure, LeaseLost | StoreError):
+        raise failure
+    lease, ledger, decided = walk.lease, spider.ledger, verdict(failure)
+    line = request.meta["research_line"]
+    breaker = spider.gate.breaker(line)
+    if ask.quota:
+        ledger.spend(lease, ask.quota)
+    if isinstance(failure, SourceError) and decided in (Verdict.WAIT, Verdict.RETRY):
+        # The middleware has already tried again what it could see; what only the parser sees is tried here.
+        final = tried or request.meta.get(FINAL) == failure.reason
+        again = None if final else spider.retrier.again(request, failure)
+        if again is not None:
+            return again
+        if breaker.exhausted and line == spider.line_of(lease.kind):  # a budget's end is its own
+            spider.block(
+                lease.kind,
+                SiteBlocked(
+                    f"{failure}. What is left is kept: wait (an hour or more after a block), then run the same command"
+                ),
+            )
+    else:  # whatever the answer says, the site is serving us
+        breaker.served_well()
+        spider.gate.nudge()
+    _write_down(spider, walk, cursor, failure, decided)
+    if isinstance(failure, LayoutChanged):
+        where = keep_body(spider.session.store, lease, body) if body else "no body"
+        logger.error("LAYOUT CHANGED at %s: %s. Kept: %s", ask.url, failure.detail, where)
+    return None
+
+
+def _write_down(spider: ResearchSpider, walk: Walk, cursor: Cursor, failure: ResearchError, decided: Verdict) -> None:
+    lease, ledger = walk.lease, spider.ledger
+    if decided is Verdict.STOP:
+        walk.failure = failure
+        spider.stop(failure)
+    elif decided is Verdict.RESTART and (restarted := ledger.restart_chain(lease, cursor.chain)) is not None:
+        logger.info("%s: %s; beginning that chain anew", lease.video_id, failure)
+        walk.add([restarted])
+    elif cursor.chain != MAIN and spider.is_blocked(lease.kind):
+        walk.halted = True  # the work stops for what hit this chain: it stays open for the next session
+    elif (
+        not spider.is_blocked(lease.kind) and (other := spider.routes[lease.kind].fallback(cursor, failure)) is not None
+    ):
+        logger.warning("%s: %s; trying another way (%s)", lease.video_id, failure, other.step)
+        ledger.turn_chain(lease, other)
+        walk.add([other])
+    elif cursor.chain != MAIN:
+        if ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail):
+            logger.warning("%s: %s is left out: %s", lease.video_id, cursor.chain, failure)
+    elif isinstance(failure, EmptyPage):
+        ledger.end_empty(lease, failure.detail)
+    else:
+        walk.failure = failure
+
+
+def finish(spider: ResearchSpider, walk: Walk) -> None:
+    """Every chain has ended: say what the sub-job is worth."""
+    lease, failure, ledger = walk.lease, walk.failure, spider.ledger
+    sort = spider.options.sort
+    try:
+        if failure is None:
+            ledger.finish(lease, spider.conclude(lease), sort=sort)
+        elif verdict(failure) is Verdict.EMPTY and not lease.collected:
+            ledger.finish(lease, Conclusion(Outcome.EMPTY, failure.reason, failure.detail), sort=sort)
+        elif verdict(failure) is not Verdict.STOP:
+            ledger.fail(lease, failure.reason, failure.detail, retriable=retriable(failure))
+        if lease.kind is Kind.METADATA:
+            spider.source.look_again()  # what waited for it can be claimed now
+        assert spider.crawler.stats is not None
+        spider.crawler.stats.inc_value("research/ended")
+    except LeaseLost as error:
+        logger.warning("%s", error)
+    except StoreError as error:
+        spider.stop(error)

@@ -1,0 +1,72 @@
+"""The XML pool of danmaku: plain, or deflated without the header that tools expect."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+import zlib
+from dataclasses import dataclass
+
+from research_scrapers.errors import LayoutChanged, PartialResponse, SilentRefusal, WrongContent
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_CONTROL_REFERENCE = re.compile(rb"&#(?:x0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F])|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));")
+_FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.I)
+_LARGEST = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One danmaku as the pool tells it."""
+
+    fields: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The whole file."""
+
+    cid: str | None
+    closed: bool
+    limit: int | None
+    elements: tuple[Element, ...]
+
+
+def inflated(body: bytes) -> bytes:
+    """The text, whatever it came packed in."""
+    if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
+        return body
+    for bits in (-15, 15, 31):
+        packer = zlib.decompressobj(bits)
+        try:
+            text = packer.decompress(body, _LARGEST)
+        except zlib.error:
+            continue
+        if text.lstrip()[:1] == b"<":
+            if not packer.eof:
+                raise PartialResponse("the packed XML breaks off")
+            return text
+    raise WrongContent("the body is not XML")
+
+
+def read_pool(body: bytes) -> Pool:
+    """Every danmaku of the file. Control characters, which are no XML, are dropped."""
+    if not body.strip():
+        raise SilentRefusal("an empty body for the danmaku file")
+    text = _CONTROL_REFERENCE.sub(b"", _CONTROL.sub(b"", inflated(body)))
+    if _FORBIDDEN.search(text[:2000]):
+        raise WrongContent("XML with a document type of its own")
+    try:
+        root = ET.fromstring(text.decode("utf-8", "replace").encode())  # noqa: S314 - no entities: see above
+    except (ET.ParseError, ValueError, LookupError):
+        raise PartialResponse("the XML breaks off or is damaged") from None
+    if root.tag != "i":
+        raise LayoutChanged(f"danmaku under <{root.tag[:20]}>")
+    limit = root.findtext("maxlimit") or ""
+    return Pool(
+        (root.findtext("chatid") or "").strip() or None,
+        (root.findtext("state") or "").strip() == "1",
+        int(limit) if limit.isascii() and limit.isdigit() else None,
+        tuple(Element(tuple((node.get("p") or "").split(",")), "".join(node.itertext())) for node in root.iter("d")),
+    )

@@ -1,0 +1,66 @@
+"""Jobs as links make them: a sub-job for each kind of work, and other jobs for a link that turns out to be others."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from research_scrapers.models import Kind
+
+_NAMED = 5
+
+
+def add_sub_jobs(
+    conn: sqlite3.Connection, job: str, values: tuple[object, ...], kinds: Sequence[Kind], *, shuffled: bool = False
+) -> None:
+    """A sub-job of each kind for the jobs that the condition names. Where there is metadata, the others wait for it."""
+    waits = Kind.METADATA in kinds
+    by_chance = "random() & 0xFFFFFF" if shuffled else "0"
+    for kind in kinds:
+        conn.execute(
+            "INSERT INTO sub_jobs"  # noqa: S608
+            " (job_id, run_id, provider, video_id, kind, priority, status, waits, deadline, shuffle)"
+            f" SELECT id, run_id, provider, video_id, ?, priority, status, ?, deadline, {by_chance} FROM jobs"
+            f" WHERE {job}",
+            (kind, int(waits and kind is not Kind.METADATA), *values),
+        )
+
+
+def resolve(conn: sqlite3.Connection, job_id: int, videos: Sequence[str], part: str = "") -> str:
+    """Make jobs of the videos that a short link, an episode or a season is, unless the run has them already: of the
+    part that a short link leads to, if it leads to one. The job itself keeps only what told it. Returns what to note.
+    """
+    rows = conn.execute("SELECT kind, shuffle FROM sub_jobs WHERE job_id = ?", (job_id,)).fetchall()
+    kinds, shuffled = [Kind(row[0]) for row in rows], any(row[1] for row in rows)
+    for video_id in videos:
+        added = conn.execute(
+            "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, parts, deadline)"
+            " SELECT run_id, provider, ?, link, line, priority, 'pending', iif(parts = '', ?, parts), deadline"
+            " FROM jobs WHERE id = ?",
+            (video_id, part, job_id),
+        )
+        if added.rowcount:
+            add_sub_jobs(conn, "id = ?", (added.lastrowid,), kinds, shuffled=shuffled)
+    conn.execute("DELETE FROM sub_jobs WHERE job_id = ? AND kind <> ?", (job_id, Kind.METADATA))
+    more = f" and {len(videos) - _NAMED} more" if len(videos) > _NAMED else ""
+    return f"is {', '.join(videos[:_NAMED])}{more}"
+
+
+def end_dependants(conn: sqlite3.Connection, job_id: int, failure: tuple[str, str, bool] | None, moment: str) -> None:
+    """The metadata of a job has ended: well, and the others may begin; or badly, and they end with it."""
+    if failure is None:
+        conn.execute("UPDATE sub_jobs SET waits = 0 WHERE job_id = ?", (job_id,))
+        return
+    conn.execute(
+        "UPDATE sub_jobs SET status = 'failed', reason = ?, detail = ?, retriable = ?, finished_at = ?"
+        " WHERE job_id = ? AND waits = 1 AND status = 'pending'",
+        (*failure, moment, job_id),
+    )
+
+
+def make_invalid(conn: sqlite3.Connection, job_id: int, reason: str) -> None:
+    """A link that led to something other than a video is no job at all."""
+    conn.execute("DELETE FROM checkpoints WHERE sub_job_id IN (SELECT id FROM sub_jobs WHERE job_id = ?)", (job_id,))
+    conn.execute("DELETE FROM artifacts WHERE sub_job_id IN (SELECT id FROM sub_jobs WHERE job_id = ?)", (job_id,))
+    conn.execute("DELETE FROM sub_jobs WHERE job_id = ?", (job_id,))
+    conn.execute("UPDATE jobs SET status = 'invalid', reason = ? WHERE id = ?", (reason, job_id))
