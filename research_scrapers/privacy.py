@@ -28,12 +28,15 @@ KEY_FILE = "RESEARCH_PRIVACY_KEY"
 _DIGITS = 20
 _NAME = r"[\w.\-·\u200d\ufe0f]"
 _MENTION = re.compile(rf"[@＠]({_NAME}+)")
+_SIMPLE = re.compile(f"{_NAME}+")
 _CHANNEL = re.compile(r"(?<![\w-])UC[\w-]{22}(?![\w-])", re.ASCII)
 _SPACE = re.compile(r"(?<=space\.bilibili\.com/)\d+", re.ASCII)
 _HARMLESS = frozenset({
     "like_count_text", "like_count_approximate", "reply_count_approximate", "reply_level", "verified", "artist",
-    "member_badge", "heart_unknown", "caption_tracks", "track_id", "route", "format", "source_language", "likes",
-    "source", "sources", "updated_at", "category", "parts", "pages", "hidden_replies", "level", "ip_location",
+    "heart_unknown", "caption_tracks", "track_id", "lan", "cid", "version", "route", "format", "source_language",
+    "likes", "source", "sources", "updated_at", "created_at", "category", "category_id", "parts", "aid", "stat",
+    "copyright", "state", "is_interactive", "branches", "answered_by_uploader", "is_folded", "is_invisible",
+    "count_with_deleted", "dialog", "emotes", "level", "attr", "xml_weight",
 })  # fmt: skip
 """What may stay of `extras`. Whatever a provider adds is dropped until it is found to name nobody."""
 
@@ -116,7 +119,7 @@ class Veil:
         if self.keeps:
             return value
         for name in sorted({name.lstrip("@＠") for name in names}, key=len, reverse=True):
-            if name and re.search(r"\s", name):
+            if name and not _SIMPLE.fullmatch(name):
                 value = re.sub(f"[@＠]{re.escape(name)}", lambda found: self._mention(found[0]), value, flags=re.I)
         value = _MENTION.sub(lambda found: self._mention(found[0]), value)
         if self.policy == "drop":
@@ -127,14 +130,17 @@ class Veil:
     def _mention(self, mention: str) -> str:
         if self.policy == "drop":
             return f"@{GONE}"
-        if re.fullmatch(rf"@u_[0-9a-f]{{{_DIGITS}}}", mention):
-            return mention  # hidden already
         bare = mention.rstrip(".-·")  # a full stop after a name is not part of it
+        if re.fullmatch(rf"@u_[0-9a-f]{{{_DIGITS}}}", bare):
+            return mention  # hidden already
         return f"{self._name(f'@{bare[1:]}')}{mention[len(bare) :]}" if len(bare) > 1 else mention
 
     def extras(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """What names nobody."""
-        return dict(value) if self.keeps else {name: told for name, told in value.items() if name in _HARMLESS}
+        if self.keeps:
+            return dict(value)
+        # Why somebody is verified can say who it is; that they are, does not.
+        return {name: name == "verified" or told for name, told in value.items() if name in _HARMLESS}
 
     def digest(self, value: str) -> str:
         """A content hash that cannot be used to check a guess."""
@@ -163,6 +169,8 @@ class Veil:
         """Every record of a page. A transcript is what a video says aloud: it has no author to hide."""
         told = tuple(records)
         names = {one.author_name for one in told if isinstance(one, Comment) and one.author_name}
+        mentions = (who for one in told if isinstance(one, Comment) for who in one.extras.get("mentions") or ())
+        names |= {who["name"] for who in mentions if isinstance(who, dict) and who.get("name")}
         return tuple(
             self.comment(one, names) if isinstance(one, Comment)
             else self.danmaku(one) if isinstance(one, Danmaku) else one

@@ -46,7 +46,7 @@ class Corpus:
         runs.create(run, "yt_comments", config={}, jobdir=None, links="test")
         lines = [Link("youtube", video, n, video) for n, video in enumerate(videos or (VIDEO,), 1)]
         kinds = (Kind.COMMENTS, Kind.TRANSCRIPT, Kind.DANMAKU)
-        runs.take_in(run, lines, provider="youtube", kinds=kinds, spider="yt_comments")
+        runs.take_in(run, lines, work={"youtube": kinds}, who="yt_comments")
         self.conn.execute("UPDATE jobs SET status = 'success'")
         self.conn.execute("UPDATE sub_jobs SET status = 'success', outcome = 'complete' WHERE outcome IS NULL")
 

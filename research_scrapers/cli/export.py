@@ -96,12 +96,12 @@ class _Bar:
         self._shown = sys.stderr.isatty()
         self._at = 0.0
 
-    def __call__(self, name: str, done: int, total: int) -> None:
+    def __call__(self, name: str, done: int, total: int | None) -> None:
         now = time.monotonic()
-        if self._shown and (now - self._at > 0.1 or done >= total):
+        if self._shown and (now - self._at > 0.1 or done == total):
             self._at = now
-            filled = 30 * done // max(total, 1)
-            click.echo(f"\r{name:12} [{'#' * filled:30}] {done:,}/{total:,}", nl=False, err=True)
+            bar = f"[{'#' * (30 * done // max(total, 1)):30}] {done:,}/{total:,}" if total else f"{done:,}"
+            click.echo(f"\r{name:12} {bar}", nl=False, err=True)
 
     def done(self) -> None:
         if self._shown:

@@ -26,8 +26,8 @@ FORMATS = ("jsonl", "csv", "xlsx", "parquet", "sqlite")
 ONE_FILE = {"xlsx": "xlsx", "sqlite": "db"}
 """Formats that hold every table in one file, and how that file is called."""
 SHAPE_FORMATS = {"ytdt": "csv", "ycd": "jsonl", "ytdlp": "info.json"}
-Progress = Callable[[str, int, int], None]
-"""Called with a table's name, the rows written, and the rows in all."""
+Progress = Callable[[str, int, int | None], None]
+"""Called with a table's name, the rows written, and the rows in all, where that is known."""
 
 
 class Writer(Protocol):
@@ -78,7 +78,7 @@ def export(store: Store, wish: Wish, progress: Progress | None = None) -> Result
         chosen = []
         for table in tables:
             total = count(conn, table, wish.run, conditions_for(table, conditions))
-            if total or wish.what or table is COVERAGE:
+            if total != 0 or wish.what or table is COVERAGE:
                 chosen.append((table, columns_for(table, wanted), total))
         if wish.form in LOOSE:
             loose = write_loose(conn, wish.form, wish.run, conditions, wish.out, wish.veil)

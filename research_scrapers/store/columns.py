@@ -34,6 +34,8 @@ class Table:
     """The rows that one run saw: what follows SELECT …"""
     of_all: str
     """Every row of the database."""
+    sightings: str = ""
+    """Where a run's rows are listed one by one, so that they can be counted without being read."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,6 +110,7 @@ COMMENTS = Table(
     SEEN.format(sightings="sightings", table="comments", alias="c", of="comment") + " WHERE s.run_id = :run {where}"
     " ORDER BY s.id, g.comment",
     HELD.format(table="comments", alias="c", kind="comments") + " WHERE 1 {where} ORDER BY c.id",
+    "sightings",
 )  # fmt: skip
 
 _TRACK = (
@@ -173,6 +176,7 @@ DANMAKU = Table(
     + " WHERE s.run_id = :run {where} ORDER BY s.id, d.part, d.cid, d.progress_ms, d.id",
     HELD.format(table="danmaku", alias="d", kind="danmaku")
     + " WHERE 1 {where} ORDER BY d.provider, d.video_id, d.part, d.cid, d.progress_ms, d.id",
+    "danmaku_sightings",
 )  # fmt: skip
 
 _ENDS = (

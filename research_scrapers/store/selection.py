@@ -66,11 +66,15 @@ def rows(
         yield batch
 
 
-def count(conn: sqlite3.Connection, table: Table, run: str | None, conditions: Sequence[Condition]) -> int:
-    """How many rows that will be."""
+def count(conn: sqlite3.Connection, table: Table, run: str | None, conditions: Sequence[Condition]) -> int | None:
+    """How many rows that will be, where it can be told without reading them all; 0 if there is none; else None."""
     body, values = _body(table, run, conditions)
-    found: int = conn.execute(f"SELECT count(*) FROM {body.rsplit(' ORDER BY ', 1)[0]}", values).fetchone()[0]  # noqa: S608
-    return found
+    if table.sightings and not conditions:
+        source = table.name if run is None else f"sub_jobs s JOIN {table.sightings} g ON g.sub_job_id = s.id"
+        where = "" if run is None else " WHERE s.run_id = :run"
+        found: int = conn.execute(f"SELECT count(*) FROM {source}{where}", values).fetchone()[0]  # noqa: S608
+        return found
+    return None if conn.execute(f"SELECT 1 FROM {body} LIMIT 1", values).fetchone() else 0  # noqa: S608
 
 
 def _body(table: Table, run: str | None, conditions: Sequence[Condition]) -> tuple[str, dict[str, Any]]:

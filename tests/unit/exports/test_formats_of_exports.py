@@ -90,7 +90,7 @@ def test_ids_and_texts_come_back_the_same(corpus, tmp_path, form):
     assert names == list(TABLES["comments"].names)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(texts=st.lists(st.text(), max_size=6))
 def test_any_text_survives_any_format(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("any")

@@ -17,7 +17,7 @@ from tests.factories import comment
 def made(tmp_path):
     corpus = Corpus(tmp_path).everything()
     Runs(corpus.store).take_in(
-        "run_1", [BadLine(9, "nonsense", "no video")], provider="youtube", kinds=(Kind.COMMENTS,), spider="yt_comments"
+        "run_1", [BadLine(9, "nonsense", "no video")], {"youtube": (Kind.COMMENTS,)}, "yt_comments"
     )
     corpus.invoke("export", "--format", "csv", "--out", str(tmp_path / "out"))
     return corpus

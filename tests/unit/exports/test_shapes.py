@@ -48,7 +48,7 @@ def test_4cat_takes_the_ytdt_shape(corpus, tmp_path):
     assert (tmp_path / "coverage.csv").is_file()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(texts=st.lists(st.text(), max_size=5))
 def test_4cats_reader_gets_any_text_back(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("any")
