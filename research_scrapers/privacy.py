@@ -25,6 +25,8 @@ POLICIES = ("keep", "pseudonymise", "drop")
 GONE = "…"
 KEY_FILE = "RESEARCH_PRIVACY_KEY"
 """The environment variable that names the key file."""
+PERSONAL = frozenset({"owner"})
+"""What a page tells later requests of its video, and names somebody."""
 _DIGITS = 20
 _NAME = r"[\w.\-·\u200d\ufe0f]"
 _MENTION = re.compile(rf"[@＠]({_NAME}+)")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy.exceptions import DropItem
 
 from research_scrapers.errors import LayoutChanged
+from research_scrapers.privacy import PERSONAL
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -34,7 +35,8 @@ class PrivacyPipeline:
         page = item.page
         try:
             video = None if page.video is None else veil.video(page.video)
-            item.page = replace(page, records=veil.records(page.records), video=video)
+            session = {name: value for name, value in page.session.items() if name not in PERSONAL}
+            item.page = replace(page, records=veil.records(page.records), video=video, session=session)
         except Exception as error:  # a page that cannot be hidden is not stored, and the spider must not wait for it
             item.receipt.set_exception(LayoutChanged(f"a page could not be pseudonymised: {type(error).__name__}"))
             raise DropItem("not pseudonymised", log_level="DEBUG") from error

@@ -42,7 +42,7 @@ def _alone(secret, body):
 def crawl(place, spider, *extra, **environment):
     command = [spider if part == "yt_comments" else part for part in place.command(*extra)]
     return subprocess.run(
-        command, env={**place.environment, **environment}, cwd=place.folder, text=True, capture_output=True, timeout=120,
+        command, env={**place.environment, **environment}, cwd=place.folder, text=True, capture_output=True, timeout=99,
         check=False,
     )  # fmt: skip
 
