@@ -6,7 +6,7 @@ import json
 import stat
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research_scrapers.errors import SettingInvalid
@@ -95,6 +95,7 @@ def test_mentions_in_many_scripts(text, policy):
         assert secret not in hidden
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(), st.text(), st.text())
 def test_nothing_of_a_record_names_its_author(name, author, text):
     one = comment(

@@ -106,6 +106,7 @@ def test_any_text_survives_any_format(tmp_path_factory, texts):
     made.store.close()
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_a_guard_is_taken_away_exactly(text):
     for digits in (False, True):
@@ -207,6 +208,7 @@ def test_conditions_that_cannot_be(corpus, tmp_path, condition, told):
     assert not list(tmp_path.iterdir())
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_condition_can_break_out(corpus, text):
     # The rows are counted, with the condition, before the place is looked at.

@@ -9,7 +9,7 @@ import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research_scrapers.exports.pictures import bars, histogram, over_time
@@ -65,6 +65,7 @@ def test_an_uncertain_time_is_spread_and_pale():
     assert over_time([("never", "ever", 1)]) == ""
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(), st.integers(0, 10**9))
 def test_any_label_is_good_xml(text, number):
     clean = "".join(sign for sign in text if sign.isprintable())

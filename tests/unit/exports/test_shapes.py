@@ -138,6 +138,7 @@ def test_danmaku_as_players_open_them(corpus, tmp_path):
     assert "; coverage: complete" in text
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(), st.text())
 def test_any_danmaku_is_good_xml_and_one_line_of_ass(text, name):
     one = danmaku(name or "x", text, 1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research_scrapers.errors import InputError
@@ -54,11 +54,13 @@ def test_what_is_not_there_is_not_found(corpus, words):
     assert found(corpus, words) == []
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_words_break_the_search(corpus, words):
     list(search(corpus.conn, Query(words)))
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_a_snippet_holds_its_words(text):
     assert snippet(text, [text.strip() or "x"]) is not None
