@@ -16,7 +16,7 @@ from research_scrapers.exports.loose import LOOSE
 from research_scrapers.exports.manifest import verify_database, verify_files
 from research_scrapers.models import counted
 from research_scrapers.privacy import POLICIES
-from research_scrapers.store.project import veil_of
+from research_scrapers.store.project import held_policy, veil_of
 
 _SUFFIXES = {"db": "sqlite", "sqlite": "sqlite", "sqlite3": "sqlite", "jsonlines": "jsonl", "jl": "jsonl"}
 
@@ -47,6 +47,8 @@ def export_command(
     form, packed, path, is_file = _destination(form, out, shape)
     with existing(db) as store:
         found = None if everything else find_run(store, run).id
+        if privacy == held_policy(store):
+            privacy = "keep"  # what is hidden in the database already stays as it is
         wish = Wish(
             run=found, out=path, form=form, packed=packed, is_file=is_file, where=where, columns=columns,
             what=tuple(part.strip() for part in (what or "").split(",") if part.strip()), shape=shape or "",

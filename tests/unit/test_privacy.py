@@ -139,3 +139,15 @@ def test_an_export_hides_what_a_database_keeps(tmp_path, policy, form):
     if form == "jsonl" and policy == "pseudonymise":
         first, second = map(json.loads, (tmp_path / "out" / "comments.jsonl").read_text(encoding="utf-8").splitlines())
         assert first["author_name"] in second["text"]
+
+
+def test_pseudonyms_are_not_pseudonymised_again(tmp_path):
+    made = Corpus(tmp_path)
+    made.run()
+    veil = settle_policy(made.store, "pseudonymise")
+    made.comments(veil.records([comment("a", author_id="UC1", text="hi @somebody")]))
+    result = made.invoke("export", "--out", "-", "--what", "comments", "--privacy", "pseudonymise")
+    told = json.loads(result.stdout.splitlines()[0])
+    assert (told["author_id"], told["text"]) == (veil.id("UC1"), veil.text("hi @somebody"))
+    dropped = made.invoke("export", "--out", "-", "--what", "comments", "--privacy", "drop")
+    assert json.loads(dropped.stdout.splitlines()[0])["author_id"] is None
