@@ -53,6 +53,8 @@ class ResearchSpider(Spider):
     """What it collects, in the order in which it is taken up; the first names its line."""
     assisted_steps: ClassVar[frozenset[str]] = frozenset()
     """Steps that `assist` takes, with a library's help, instead of a request and the route."""
+    reserve: ClassVar[int] = 8
+    """Requests kept waiting at the gate, so that a free place is taken at once."""
 
     session: Session
     ledger: Ledger
