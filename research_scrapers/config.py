@@ -88,6 +88,8 @@ class Config:
     """Every knob as it stands, without secrets."""
     decided: Mapping[str, str] = field(default_factory=dict)
     """Those settings that a person has decided, and where."""
+    privacy: str = "keep"
+    blobs: str | None = None
 
     def in_flight(self, provider: Provider) -> int:
         """How many requests of one line can be in flight at all."""
@@ -137,6 +139,8 @@ class Config:
             transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
             knobs=knobs.in_force(settings),
             decided={name: _where(settings, name) for name in knobs.OF_SETTING if _decided(settings, name)},
+            privacy=settings.get("PRIVACY") or "keep",
+            blobs=settings.get("BLOBS") or None,
         )
 
     def options(self, arguments: Mapping[str, Any], kinds: Sequence[Kind] = (Kind.COMMENTS,)) -> Options:
@@ -154,6 +158,7 @@ class Config:
             "api_key": "set" if self.api_key else "not set",
             "logins": sorted(self.logins), "options": asdict(options), "limits": asdict(self.limits),
             "retry": asdict(self.retry), "knobs": dict(self.knobs), "decided": sorted(self.decided),
+            "privacy": self.privacy, "blobs": self.blobs,
         }  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 ResearchError
 ├── InputError                 the person mends it before any request            exit 2
-│     LinksMissing · LinksEmpty · LinkNotRecognised · SettingInvalid · JobdirInUse
+│     LinksMissing · LinksEmpty · LinkNotRecognised · SettingInvalid · JobdirInUse · ExtraMissing
+│     ChecksumWrong
 ├── StoreError                 the database cannot be used                       exit 3
 │     StoreCorrupt · StoreTooNew · StoreLocked · StoreFull · StoreUnwritable · FeedUnwritable
 ├── LeaseLost                  another worker owns the sub-job now: write nothing
@@ -74,6 +75,14 @@ class SettingInvalid(InputError):
 
 class JobdirInUse(InputError):
     """Another process is working in this JOBDIR."""
+
+
+class ExtraMissing(InputError):
+    """An optional library is missing."""
+
+
+class ChecksumWrong(InputError):
+    """The data is not what its manifest says."""
 
 
 class StoreError(ResearchError):

@@ -19,6 +19,8 @@ YOUTUBE_API_KEY = ""  # set: comments by the official Data API
 BILIBILI_SESSDATA = ""  # the login cookie of a Bilibili account, if you have one
 BILIBILI_COOKIES = ""  # or a cookies file (cookies.txt, JSON) that holds it
 ORIGIN = ""  # a local replica's address; empty: the real sites
+BLOBS = ""  # whole files: a folder or s3://bucket/prefix; empty: beside the database
+PRIVACY = "keep"  # who wrote what: keep, pseudonymise or drop, before it is stored
 COMMENTS_INFLIGHT_WINDOW = 3  # pages of one video in flight: its main chain and its reply threads
 WORKER_POOL_SIZE = 8  # `research scrape`: sub-jobs under way at a time, over all lines
 TRANSCRIPTS_PRIORITY_BOOST = 2.0  # how much sooner a free worker turns to transcripts; 1 = no sooner
@@ -84,6 +86,7 @@ CONCURRENT_ITEMS = 1  # [100] a page is one item; at 100 Scrapy starts 100 tasks
 
 ITEM_PIPELINES = {  # an item's life, top to bottom
     "research_scrapers.crawling.pipelines.ValidatePipeline": 100,
+    "research_scrapers.crawling.privacy.PrivacyPipeline": 500,
     "research_scrapers.crawling.pipelines.StorePipeline": 900,
 }
 DOWNLOADER_MIDDLEWARES = {

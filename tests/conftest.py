@@ -28,6 +28,7 @@ LOGIN = "replica-sessdata"
 """The cookie that is logged in at the replica's Bilibili."""
 _OURS = (
     "RESEARCH_DB", "RESEARCH_ORIGIN", "RESEARCH_ROBOTS", "YOUTUBE_API_KEY", "BILIBILI_SESSDATA", "BILIBILI_COOKIES",
+    "RESEARCH_BLOBS", "RESEARCH_PRIVACY", "RESEARCH_PRIVACY_KEY",
 )  # fmt: skip
 
 

@@ -12,8 +12,12 @@ from research_scrapers import __version__
 from research_scrapers.cli.common import DB, existing, find_run
 from research_scrapers.cli.demo import run_demo
 from research_scrapers.cli.doctor import doctor_command
+from research_scrapers.cli.export import export_command, verify_command
 from research_scrapers.cli.files import write_transcripts
+from research_scrapers.cli.forget import forget_command
+from research_scrapers.cli.look import diff_command, search_command, show_command
 from research_scrapers.cli.manage import cancel_command, retry_command, status_command
+from research_scrapers.cli.pictures import datasette_command
 from research_scrapers.cli.reparse import reparse_command
 from research_scrapers.cli.report import report_command
 from research_scrapers.cli.scrape import scrape_command
@@ -89,6 +93,12 @@ def transcripts(videos: tuple[str, ...], form: str, run: str | None, out: Path |
         raise InputError("there is no transcript of what you named in this database; `research coverage` says why")
     if out:
         click.echo(f"{counted(written, 'file')} in {out}")
+
+
+for command in (
+    export_command, verify_command, show_command, search_command, diff_command, forget_command, datasette_command,
+):  # fmt: skip
+    cli.add_command(command)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from research_scrapers.control.scrape import NAME, arguments_of
 from research_scrapers.errors import InputError, LayoutChanged, ResearchError
 from research_scrapers.models import Comment, Kind, Options, Page
 from research_scrapers.providers import Route, providers
-from research_scrapers.store.blobs import BlobMissing
+from research_scrapers.store.bodies import BlobMissing
 from research_scrapers.store.pages import within_limits
 from research_scrapers.store.raw import Kept, blobs_of, kept_bodies
 from research_scrapers.store.restore import Tally, copy_ledger, restore

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -28,8 +28,10 @@ from research_scrapers.errors import (
 )
 from research_scrapers.links import Links
 from research_scrapers.models import Kind, Options, counted
+from research_scrapers.privacy import Veil
 from research_scrapers.store.database import Store
 from research_scrapers.store.ledger import Ledger
+from research_scrapers.store.project import settle_policy
 from research_scrapers.store.runs import Run, Runs, new_run_id
 
 logger = logging.getLogger(__name__)
@@ -48,6 +50,8 @@ class Session:
     ledger: Ledger
     resumed: bool
     jobdir: Jobdir | None
+    veil: Veil = field(default_factory=lambda: Veil("keep"))
+    """What is hidden of the records before they are stored."""
 
     def end(self, reason: str | None, *, park_until: float | None = None) -> int:
         """Give back what is unfinished, so that the next session can begin at once, or when its quota is back.
@@ -76,6 +80,8 @@ def open_session(
             undo.callback(folder.unlock)
         store = Store(db)
         undo.callback(store.close)
+        store.blobs = config.get("blobs")
+        veil = settle_policy(store, config.get("privacy", "keep"))
         runs = Runs(store)
         run = folder.known_run(runs, spider) if folder else runs.find(run_id) if run_id else None
         resumed = run is not None
@@ -103,7 +109,7 @@ def open_session(
                 run.id, counted(released, "video"), counted(reopened, "video"),
             )  # fmt: skip
         undo.pop_all()
-    return Session(store, runs, run, ledger, resumed, folder)
+    return Session(store, runs, run, ledger, resumed, folder, veil)
 
 
 Work = Mapping[str, Sequence[Kind]]

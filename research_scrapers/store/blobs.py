@@ -1,73 +1,160 @@
-"""Bodies by their content: each is kept once, compressed, under the digest of what it holds."""
+"""Whole files that belong to a run, in a folder or in an S3 bucket: which of the two is told by a URL.
+
+    research.artifacts                                  a folder (also file:///srv/blobs)
+    s3://bucket/prefix                                  Amazon's S3, with the usual AWS_* variables
+    s3://bucket/prefix?endpoint=https://minio:9000      any other server that speaks S3
+
+Names look like ``{run}/items/{job}/…``. Both back ends do the same things and are tested by the same tests.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import importlib
 import os
-import secrets
-import zlib
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-
-class BlobMissing(LookupError):
-    """There is no such body, or it is not what its address says."""
+from research_scrapers.errors import ExtraMissing, SettingInvalid, StoreUnwritable
 
 
 class Blobs(Protocol):
-    """A place for bodies. What is put must be there after a power cut, for a row is about to point at it."""
+    """A place for whole files under names."""
 
-    def put(self, body: bytes) -> str:
-        """Keep a body; returns its address."""
+    def put(self, name: str, body: bytes) -> str:
+        """Store a body, whole or not at all; returns where it is, as `find` wants it."""
+        ...
 
-    def get(self, address: str) -> bytes:
-        """The body at an address; raises `BlobMissing`."""
+    def get(self, name: str) -> bytes | None: ...
+    def delete(self, name: str) -> None:
+        """Remove a body; one that is not there is no error."""
+        ...
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Every name that begins so, in order."""
+        ...
 
 
-def address_of(body: bytes) -> str:
-    """Where a body is kept, whatever keeps it: ``raw/ab/abcdef….z``."""
-    digest = hashlib.sha256(body).hexdigest()
-    return f"raw/{digest[:2]}/{digest}.z"
+def item_name(run: str, job: int, file: str) -> str:
+    """Where a file of a job lies."""
+    return f"{run}/items/{job}/{file}"
 
 
-class FolderBlobs:
-    """Bodies in a folder. A file has its name only once it is whole, so whoever finds it can trust it."""
+def open_blobs(url: str) -> Blobs:
+    """The back end that a URL names."""
+    parts = urlsplit(url)
+    if parts.scheme == "s3":
+        if not parts.netloc:
+            raise SettingInvalid(f"{url}: name a bucket, such as s3://bucket/prefix")
+        endpoint = parse_qs(parts.query).get("endpoint", [None])[0]
+        return S3(parts.netloc, parts.path.strip("/"), endpoint)
+    if parts.scheme == "file":
+        return Folder(Path(unquote(parts.path)))
+    if len(parts.scheme) > 1:
+        raise SettingInvalid(f"{url}: blobs lie in a folder or at s3://…")
+    return Folder(Path(url))
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
-    def put(self, body: bytes) -> str:
-        address = address_of(body)
-        path = self.folder / address
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-            try:
-                with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    file.write(zlib.compress(body))
-                    file.flush()
-                    os.fsync(file.fileno())
-                draft.replace(path)
-            except BaseException:
-                draft.unlink(missing_ok=True)
-                raise
-            _settle(path.parent)
-        return address
+def find(location: str) -> tuple[Blobs, str]:
+    """The back end and the name of a body, from what `put` returned."""
+    parts = urlsplit(location)
+    if parts.scheme == "s3":
+        query = f"?{parts.query}" if parts.query else ""
+        return open_blobs(f"s3://{parts.netloc}{query}"), unquote(parts.path.lstrip("/"))
+    path = Path(location)
+    return Folder(path.parent), path.name
 
-    def get(self, address: str) -> bytes:
+
+def _checked(name: str) -> str:
+    """A name that cannot lead out of its place."""
+    path = PurePosixPath(name)
+    if not name or path.is_absolute() or ".." in path.parts or "\0" in name or path.as_posix() != name:
+        raise SettingInvalid(f"{name!r} cannot be the name of a file")
+    return name
+
+
+class Folder:
+    """Files below a folder, readable by their owner only."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, name: str, body: bytes) -> str:
+        path = self._root / _checked(name)
+        part = path.with_name(f"{path.name}.part")
         try:
-            body = zlib.decompress((self.folder / address).read_bytes())
-        except (OSError, zlib.error) as error:
-            raise BlobMissing(f"{address}: {error}") from error
-        if address_of(body) != address:
-            raise BlobMissing(f"{address}: it holds something else")
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(body)
+            part.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise StoreUnwritable(f"{path}: {error.strerror}") from error
+        return str(path)
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            return (self._root / _checked(name)).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def delete(self, name: str) -> None:
+        (self._root / _checked(name)).unlink(missing_ok=True)
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        found = (path.relative_to(self._root).as_posix() for path in self._root.rglob("*") if path.is_file())
+        yield from sorted(name for name in found if name.startswith(prefix) and not name.endswith(".part"))
+
+
+class S3:
+    """Objects in a bucket of any server that speaks S3."""
+
+    def __init__(self, bucket: str, prefix: str, endpoint: str | None) -> None:
+        try:
+            library = importlib.import_module("boto3")
+        except ImportError:
+            raise ExtraMissing("boto3 is not installed. `pip install 'research-scrapers[s3]'` brings it") from None
+        self._bucket, self._prefix, self._endpoint = bucket, prefix, endpoint
+        with self._explained():
+            self._client: Any = library.client("s3", endpoint_url=endpoint)
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{_checked(name)}" if self._prefix else _checked(name)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        failures = importlib.import_module("botocore.exceptions")
+        try:
+            yield
+        except (failures.BotoCoreError, failures.ClientError) as error:
+            raise StoreUnwritable(f"s3://{self._bucket}: {error}") from error
+
+    def put(self, name: str, body: bytes) -> str:
+        key = self._key(name)
+        with self._explained():
+            self._client.put_object(Bucket=self._bucket, Key=key, Body=body)
+        endpoint = f"?endpoint={quote(self._endpoint, safe='')}" if self._endpoint else ""
+        return f"s3://{self._bucket}/{quote(key)}{endpoint}"
+
+    def get(self, name: str) -> bytes | None:
+        with self._explained():
+            try:
+                body: bytes = self._client.get_object(Bucket=self._bucket, Key=self._key(name))["Body"].read()
+            except self._client.exceptions.NoSuchKey:
+                return None
         return body
 
+    def delete(self, name: str) -> None:
+        with self._explained():
+            self._client.delete_object(Bucket=self._bucket, Key=self._key(name))
 
-def _settle(folder: Path) -> None:
-    """A new name is safe once its folder is written too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    def names(self, prefix: str = "") -> Iterator[str]:
+        begin = f"{self._prefix}/" if self._prefix else ""
+        with self._explained():
+            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=begin + prefix)
+            for page in pages:
+                for one in page.get("Contents", ()):
+                    yield str(one["Key"])[len(begin) :]

@@ -13,6 +13,7 @@ from sqlite_utils import Database
 
 from research_scrapers.errors import StoreCorrupt, StoreError, StoreFull, StoreLocked, StoreTooNew, StoreUnwritable
 from research_scrapers.store.schema import known_migrations, migrations
+from research_scrapers.store.search import segmented
 
 BUSY_TIMEOUT_S = 15.0
 
@@ -23,6 +24,8 @@ class Store:
     def __init__(self, path: Path, *, busy_timeout: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
         self.busy_timeout = busy_timeout
+        self.blobs: str | None = None
+        """Where whole files go: see `store.blobs`. None: a folder beside the database."""
         with self.explained():
             self._create_private(path)
             self.conn = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None)
@@ -50,6 +53,7 @@ class Store:
         conn.execute("PRAGMA synchronous = FULL")
         conn.execute("PRAGMA foreign_keys = ON")
         conn.execute("PRAGMA temp_store = FILE")
+        conn.create_function("segmented", 1, segmented, deterministic=True)
         db = Database(conn)
         applied = {migration.name for migration in migrations.applied(db)}
         if applied - known_migrations():

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research_scrapers.models import Answer, Cursor, Kind
-from research_scrapers.store.blobs import Blobs, FolderBlobs
+from research_scrapers.store.bodies import Blobs, FolderBlobs
 
 if TYPE_CHECKING:
     from research_scrapers.store.database import Store

@@ -332,6 +332,33 @@ def m0006_samples(db: Database) -> None:
     _run_script(db, _SAMPLES)
 
 
+@migrations()
+def m0007_project(db: Database) -> None:
+    """Which project this is, what its runs hide, and by which key."""
+    db.execute("CREATE TABLE project (id TEXT NOT NULL, policy TEXT, key_check TEXT)")
+
+
+_SEARCH = """
+DROP TABLE comments_fts;
+CREATE VIRTUAL TABLE comments_fts USING fts5 (text, author_name, tokenize = 'unicode61');
+INSERT INTO comments_fts (rowid, text, author_name) SELECT id, segmented(text), segmented(author_name) FROM comments;
+CREATE TRIGGER comments_ai AFTER INSERT ON comments BEGIN INSERT INTO comments_fts (rowid, text, author_name)
+    VALUES (new.id, segmented(new.text), segmented(new.author_name)); END;
+CREATE TRIGGER comments_ad AFTER DELETE ON comments BEGIN DELETE FROM comments_fts WHERE rowid = old.id; END;
+CREATE TRIGGER comments_au AFTER UPDATE OF text, author_name ON comments BEGIN UPDATE comments_fts
+    SET text = segmented(new.text), author_name = segmented(new.author_name) WHERE rowid = old.id; END;
+"""
+
+
+@migrations()
+def m0008_search(db: Database) -> None:
+    """A full-text index that finds Chinese; why so: `store.search`."""
+    old = db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'comments'").fetchall()
+    for (name,) in old:
+        db.execute(f"DROP TRIGGER [{name}]")
+    _run_script(db, _SEARCH)
+
+
 def known_migrations() -> set[str]:
     """The names of every migration that this version has."""
     return {migration.name for migration in migrations.pending(Database(memory=True))}
