@@ -311,13 +311,13 @@ class TestResearch:
         folder = tmp_path / "jobs/demo"
         assert (folder / "yt_comments.jsonl").stat().st_size > 100_000
         types = {
-            spider: {json.loads(line)["type"] for line in (folder / f"{spider}.jsonl").open(encoding="utf-8")}
+            spider: {json.loads(line)["type"] for line in (folder / f"{spider}.jsonl").read_text("utf-8").splitlines()}
             for spider in ("yt_comments", "yt_transcripts", "bili_comments", "bili_transcripts")
         }
         assert list(types.values()) == [{"comment"}, {"transcript"}, {"comment", "danmaku"}, {"transcript"}]
         runs = self.run("runs", "--db", str(folder / "research.db"), cwd=tmp_path).stdout
         assert [line.split()[1] for line in runs.splitlines()[1:]] == list(reversed(types))
-        assert runs.splitlines()[2].split()[4] == "8"  # videos: what a short link and an episode are counts once
+        assert runs.splitlines()[2].split()[3] == "8"  # videos: what a short link and an episode are counts once
 
 
 def test_a_key_is_not_told_even_when_the_download_fails(replica, workplace):
