@@ -10,6 +10,7 @@ help:
 	@echo "make demo   collect YouTube comments from a local replica and show what came of it"
 	@echo "make test   lint, types, all tests, coverage: what CI runs (WORKERS=4 on a larger machine)"
 	@echo "make format let ruff format the code"
+	@echo "make picture draw the pictures in docs/ anew, from real runs"
 	@echo "make clean  remove the virtual environment and caches"
 
 demo: $(VENV)/.runtime

@@ -33,8 +33,8 @@ class Knob:
     name: str
     setting: str
     kind: str
-    """``whole``, ``number``, ``switch``, ``text``; ``seconds``: a number or ``never``; ``domains``: a number, or one for
-    each of some domains."""
+    """``whole``, ``number``, ``switch`` or ``text``; ``seconds``: a number or ``never``; ``domains``: a number, or one
+    for each of some domains."""
     own_variable: str = ""
     choices: tuple[str, ...] = ()
     secret: bool = False

@@ -53,14 +53,14 @@ CONCURRENT_REQUESTS_PER_DOMAIN = 16  # [8] likewise, per domain
 DOWNLOAD_DELAY = 0  # [0] the caps, the bucket and AutoThrottle hold us back
 AUTOTHROTTLE_ENABLED = True  # [False]
 AUTOTHROTTLE_START_DELAY = 0.0  # [5.0] it starts at what the caps allow, and slows down as the site does
-AUTOTHROTTLE_TARGET_CONCURRENCY = 32.0  # [1.0] twice the cap, so that it only acts when latency rises
+AUTOTHROTTLE_TARGET_CONCURRENCY = 64.0  # [1.0] four times the cap, so that it only acts when latency rises
 AUTOTHROTTLE_MAX_DELAY = 60.0  # [60.0]
 RETRY_TIMES = 3  # [2] retries of a passing fault; our own middleware reads it
 HTTPCACHE_ENABLED = False  # [False] the person decides
 DOWNLOAD_TIMEOUT = 30  # [180] a page takes a second; half a minute of silence is a fault
 REDIRECT_ENABLED = False  # [True] a redirect here is a consent page or a block: the provider reads it
+METAREFRESH_ENABLED = False  # [True] likewise; looking for one decodes every page
 COOKIES_ENABLED = False  # [True] no session is carried from video to video
-HTTPERROR_ALLOW_ALL = True  # [False] the provider reads the errors too
 DOWNLOAD_MAXSIZE = 64 * 1024 * 1024  # [1 GB] the largest page on record is 4 MB
 DOWNLOAD_WARNSIZE = 0  # [32 MB]
 
@@ -93,10 +93,19 @@ DOWNLOADER_MIDDLEWARES = {
     "research_scrapers.crawling.retry.RetryMiddleware": 550,
     "research_scrapers.crawling.politeness.GateMiddleware": 990,  # last: what passes it goes out
 }
+SPIDER_MIDDLEWARES = {  # the ledger, the provider and the handler do this already, and each costs every page a detour
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
+    "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,
+    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # it drops signed addresses without a word
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
+}
 EXTENSIONS = {
     "scrapy.extensions.throttle.AutoThrottle": None,
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,  # nothing but the ledger is remembered
+    "scrapy.extensions.telnet.TelnetConsole": None,  # switched off above; this spares its import too
+    "scrapy.extensions.remote_control.RemoteControl": None,  # likewise
     "research_scrapers.crawling.politeness.SteadyThrottle": 0,
     "research_scrapers.crawling.progress.Progress": 100,
 }

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import vcr
 from scrapy.crawler import Crawler
@@ -23,6 +24,17 @@ from research_scrapers.spiders.yt_comments import YtCommentsSpider
 
 ROOT = Path(__file__).parents[1]
 _OURS = ("RESEARCH_DB", "RESEARCH_ORIGIN", "RESEARCH_ROBOTS", "YOUTUBE_API_KEY")
+
+
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(autouse=True)

@@ -23,22 +23,14 @@ ALLOWED = {
     "crawling": GROUND | {"config", "providers", "links", "store", "items"},
     "spiders": GROUND | {"crawling", "providers"},
     "control": GROUND | {"config", "arguments", "providers", "links", "store", "crawling", "spiders"},
+    "reporting": GROUND | {"store"},
+    "seeing": GROUND | {"config", "control", "crawling", "providers", "store", "reporting"},
+    "api": GROUND | {"control", "links", "settings"},
     "commands": GROUND | {"crawling"},
     "settings": {"knobs"},
     "cli": GROUND
-    | {
-        "control",
-        "store",
-        "crawling",
-        "spiders",
-        "replica",
-        "links",
-        "formats",
-        "config",
-        "knobs",
-        "arguments",
-        "providers",
-    },
+    | {"control", "seeing", "reporting", "store", "crawling", "spiders", "replica", "links", "formats"}
+    | {"config", "knobs", "arguments", "providers"},
     "replica": set(),
 }
 LARGEST = 400

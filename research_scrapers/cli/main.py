@@ -14,6 +14,7 @@ from research_scrapers.cli.demo import run_demo
 from research_scrapers.cli.doctor import doctor_command
 from research_scrapers.cli.files import write_transcripts
 from research_scrapers.cli.manage import cancel_command, retry_command, status_command
+from research_scrapers.cli.report import report_command
 from research_scrapers.cli.scrape import scrape_command
 from research_scrapers.errors import InputError, ResearchError
 from research_scrapers.formats import WRITERS
@@ -37,7 +38,7 @@ def demo(folder: Path, latency_ms: int) -> None:
     sys.exit(run_demo(folder, latency_ms))
 
 
-for command in (scrape_command, status_command, retry_command, cancel_command, doctor_command):
+for command in (scrape_command, status_command, retry_command, cancel_command, doctor_command, report_command):
     cli.add_command(command)
 
 

@@ -15,6 +15,7 @@ import click
 from research_scrapers import knobs
 from research_scrapers.cli.common import existing, find_run, project_settings
 from research_scrapers.cli.plan import plan
+from research_scrapers.cli.seeing import seeing_options
 from research_scrapers.config import FLAG, Config, restore, take_names
 from research_scrapers.control.lines import POLICIES, SPIDERS
 from research_scrapers.control.scrape import Order, order_of, scrape
@@ -22,6 +23,7 @@ from research_scrapers.errors import InputError, SettingInvalid
 from research_scrapers.links import open_links
 from research_scrapers.providers import providers
 from research_scrapers.replica.launch import ReplicaProcess
+from research_scrapers.seeing.wanted import Wanted, watchers_for
 from research_scrapers.store.database import Store
 from research_scrapers.store.report import coverage_table, summary
 
@@ -58,11 +60,13 @@ SETS = click.option("-s", "--set", "sets", multiple=True, metavar="NAME=VALUE", 
 @click.option("--db", type=click.Path(path_type=Path), help="The database.")
 @CONFIG
 @SETS
+@seeing_options
 def scrape_command(
     links: str | None, max_concurrency: int | None, domains: tuple[str, ...], comments_window: int | None,
     workers: int | None, only: tuple[str, ...], skip: tuple[str, ...], languages: str | None,
     max_comments: int | None, more: tuple[str, ...], priority: int, policy: str | None, resume: str | None,
     dry_run: bool, demo: bool, db: Path | None, config: Path | None, sets: tuple[str, ...],
+    wanted: Wanted,
 ) -> None:  # fmt: skip
     """Collect everything that LINKS name, on all lines at once."""
     if demo and (links or resume):
@@ -89,7 +93,7 @@ def scrape_command(
         if dry_run:
             click.echo(plan(settings, order))
             return
-        go(settings, order)
+        go(settings, order, wanted)
 
 
 def settings_with(config: Path | None, sets: Sequence[str], flags: Mapping[str, Any]) -> Settings:
@@ -117,18 +121,18 @@ def resumed(
     changed = {name: value for name, value in (arguments or {}).items() if str(order.arguments.get(name)) != value}
     if changed or (lines is not None and set(lines) != set(order.lines)):
         had = [*order.lines, *(f"{name}={value}" for name, value in order.arguments.items())]
-        wanted = [*(lines or ()), *(f"{name}={value}" for name, value in changed.items())]
+        asked = [*(lines or ()), *(f"{name}={value}" for name, value in changed.items())]
         raise SettingInvalid(
-            f"{run.id} was begun with {', '.join(had)}, not with {', '.join(wanted)}. Resume it without them, or begin "
+            f"{run.id} was begun with {', '.join(had)}, not with {', '.join(asked)}. Resume it without them, or begin "
             "a new run with --links"
         )
     restore(settings, run.config, domains)
     return order
 
 
-def go(settings: Settings, order: Order) -> NoReturn:
+def go(settings: Settings, order: Order, wanted: Wanted) -> NoReturn:
     """Do the run, say what it came to, and end with its exit code."""
-    result = scrape(settings, order)
+    result = scrape(settings, order, watchers=watchers_for(wanted, settings))
     if result.failure is not None and not result.centre.begun and not result.idle:
         raise result.failure
     store = Store(Path(settings["RESEARCH_DB"]))

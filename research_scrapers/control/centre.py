@@ -177,6 +177,8 @@ class Centre(Source):
         worker.line, worker.lease, worker.since = line, lease, self._clock()
         worker.stolen += line is not worker.home
         line.busy += 1
+        line.taken += 1
+        worker.position = line.taken
         line.assigned.append(lease)
         self._by_lease[lease.id] = worker
         assert line.spider is not None
@@ -253,5 +255,6 @@ class Centre(Source):
                 lease.id if lease else None, lease.provider if lease else None, lease.video_id if lease else None,
                 str(lease.kind) if lease else None, lease.outcome if lease else None,
                 reason or (lease.reason if lease else None), line.depth if line else None,
+                worker.position if worker else None,
             )
         )  # fmt: skip

@@ -28,6 +28,8 @@ class Event:
     reason: str | None = None
     queue: int | None = None
     """How many sub-jobs wait behind this one on its line."""
+    position: int | None = None
+    """The how manieth this session takes from its line's queue: 1, 2, 3 …"""
 
 
 Listener = Callable[[Event], object]

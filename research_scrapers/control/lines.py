@@ -41,6 +41,8 @@ class Line:
     """Claimed by a worker, not yet begun by the spider."""
     busy: int = 0
     """How many workers are on it."""
+    taken: int = 0
+    """How many of its sub-jobs were handed out."""
 
     @property
     def open(self) -> bool:
@@ -63,6 +65,8 @@ class Worker:
     busy_s: float = 0.0
     done: int = 0
     stolen: int = 0
+    position: int = 0
+    """The place of its sub-job in the order in which its line's were handed out."""
 
 
 Policy = Callable[[Sequence[Line], float], list[Line]]

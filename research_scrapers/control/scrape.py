@@ -16,6 +16,7 @@ from research_scrapers.control.centre import Centre
 from research_scrapers.control.events import Listeners
 from research_scrapers.control.lines import SPIDERS, Line
 from research_scrapers.control.live import Live
+from research_scrapers.control.watching import Watchers
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.progress import quieten
 from research_scrapers.crawling.session import Session, open_session, take_in_links
@@ -124,7 +125,9 @@ def work_of(lines: Sequence[Line]) -> dict[str, tuple[Kind, ...]]:
     }  # fmt: skip
 
 
-def scrape(settings: Settings, order: Order, listeners: Listeners | None = None) -> Result:
+def scrape(
+    settings: Settings, order: Order, listeners: Listeners | None = None, watchers: Watchers | None = None
+) -> Result:
     """Do the run to its end, or as far as it can go."""
     given = {"WORKER_POOL_SIZE": order.workers, "STEAL_POLICY": order.policy}
     settings.setdict({name: value for name, value in given.items() if value is not None}, priority="cmdline")
@@ -141,7 +144,7 @@ def scrape(settings: Settings, order: Order, listeners: Listeners | None = None)
         ended, total = session.runs.standing(session.run.id)
         idle = session.resumed and ended == total
         if not idle:
-            _crawl(settings, order, centre, gate)
+            _crawl(settings, order, centre, gate, watchers or Watchers())
         return replace(_result(session, centre), idle=idle)
     finally:
         session.close()
@@ -186,16 +189,20 @@ def _begun_with(config: Config, run_id: str) -> Any:
     return run.config["options"]
 
 
-def _crawl(settings: Settings, order: Order, centre: Centre, gate: Gate) -> None:
+def _crawl(settings: Settings, order: Order, centre: Centre, gate: Gate, watchers: Watchers) -> None:
     quieten(settings)
     process = AsyncCrawlerProcess(settings)
     quieten(settings)
-    for name, line in centre.lines.items():
-        task = process.crawl(
-            process.create_crawler(SPIDERS[name]), source=centre, gate=gate, **arguments_of(name, order.arguments)
-        )
-        task.add_done_callback(lambda task, line=line: _line_over(centre, line, task))  # type: ignore[misc]
-    process.start()
+    watchers.begin(centre, gate)
+    try:
+        for name, line in centre.lines.items():
+            crawler = process.create_crawler(SPIDERS[name])
+            watchers.crawler(name, crawler)
+            task = process.crawl(crawler, source=centre, gate=gate, **arguments_of(name, order.arguments))
+            task.add_done_callback(lambda task, line=line: _line_over(centre, line, task))  # type: ignore[misc]
+        process.start()
+    finally:
+        watchers.end()
 
 
 def _line_over(centre: Centre, line: Line, task: asyncio.Task[None]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import Blocked, LayoutChanged, LeaseLost, NothingThere, ResearchError, SourceError
 from research_scrapers.items import PageItem
 from research_scrapers.models import Ask, Cursor, Page
-from research_scrapers.providers.youtube.library import failure_of_library, library_cannot
+from research_scrapers.providers.youtube.library import failure_of_library, library_cannot, what_the_library_reads
 from research_scrapers.providers.youtube.track_ask import TrackAsk
 from research_scrapers.providers.youtube.transcripts import (
     LIBRARY,
@@ -25,6 +24,7 @@ from research_scrapers.providers.youtube.transcripts import (
     read_library_track,
     without_library,
 )
+from research_scrapers.providers.youtube.tree import decode_object
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -35,6 +35,9 @@ _PLAYER, _TIMEDTEXT = "/youtubei/v1/player", "/api/timedtext"
 
 class AssistedSpider(ResearchSpider):
     """A spider some of whose steps a blocking library takes."""
+
+    reserve = 24
+    """More than others: a walk whose library thinks between two requests does not wait at the gate."""
 
     def __init__(self, *args: Any, **arguments: Any) -> None:
         super().__init__(*args, **arguments)
@@ -85,7 +88,7 @@ class TranscriptLibrary:
         own reading, which proves it.
         """
         loop = asyncio.get_running_loop()
-        adapter = EngineAdapter(download, loop)
+        adapter = EngineAdapter(download, loop, what_the_library_reads)
         step = self._list if cursor.step == LIBRARY else self._fetch
         try:
             return await loop.run_in_executor(self._threads, step, video_id, cursor, adapter)
@@ -103,7 +106,7 @@ class TranscriptLibrary:
         from youtube_transcript_api import YouTubeTranscriptApi  # noqa: PLC0415 -- slow to import, only needed here
 
         YouTubeTranscriptApi(http_client=carried_session(adapter)).list(video_id)
-        player = json.loads(adapter.answers[_PLAYER].body)
+        player = decode_object(adapter.answers[_PLAYER].body)
         return self._route.listed_by_library(video_id, cursor, player, datetime.now(UTC))
 
     def _fetch(self, video_id: str, cursor: Cursor, adapter: EngineAdapter) -> Page:

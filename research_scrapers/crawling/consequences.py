@@ -60,29 +60,31 @@ def consequence(
     _write_down(spider, walk, cursor, failure, decided)
     if isinstance(failure, LayoutChanged):
         where = keep_body(spider.session.store, lease, body) if body else "no body"
-        logger.error("LAYOUT CHANGED at %s: %s. Kept: %s", ask.url, failure.detail, where)
+        about = {"sub_job": lease.id}
+        logger.error("LAYOUT CHANGED at %s: %s. Kept: %s", ask.url, failure.detail, where, extra=about)
     return None
 
 
 def _write_down(spider: ResearchSpider, walk: Walk, cursor: Cursor, failure: ResearchError, decided: Verdict) -> None:
     lease, ledger = walk.lease, spider.ledger
+    about = {"sub_job": lease.id}
     if decided is Verdict.STOP:
         walk.failure = failure
         spider.stop(failure)
     elif decided is Verdict.RESTART and (restarted := ledger.restart_chain(lease, cursor.chain)) is not None:
-        logger.info("%s: %s; beginning that chain anew", lease.video_id, failure)
+        logger.info("%s: %s; beginning that chain anew", lease.video_id, failure, extra=about)
         walk.add([restarted])
     elif cursor.chain != MAIN and spider.is_blocked(lease.kind):
         walk.halted = True  # the work stops for what hit this chain: it stays open for the next session
     elif (
         not spider.is_blocked(lease.kind) and (other := spider.routes[lease.kind].fallback(cursor, failure)) is not None
     ):
-        logger.warning("%s: %s; trying another way (%s)", lease.video_id, failure, other.step)
+        logger.warning("%s: %s; trying another way (%s)", lease.video_id, failure, other.step, extra=about)
         ledger.turn_chain(lease, other)
         walk.add([other])
     elif cursor.chain != MAIN:
         if ledger.fail_chain(lease, cursor.chain, failure.reason, failure.detail):
-            logger.warning("%s: %s is left out: %s", lease.video_id, cursor.chain, failure)
+            logger.warning("%s: %s is left out: %s", lease.video_id, cursor.chain, failure, extra=about)
     elif isinstance(failure, EmptyPage):
         ledger.end_empty(lease, failure.detail)
     else:
@@ -105,6 +107,6 @@ def finish(spider: ResearchSpider, walk: Walk) -> None:
         assert spider.crawler.stats is not None
         spider.crawler.stats.inc_value("research/ended")
     except LeaseLost as error:
-        logger.warning("%s", error)
+        logger.warning("%s", error, extra={"sub_job": lease.id})
     except StoreError as error:
         spider.stop(error)

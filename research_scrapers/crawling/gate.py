@@ -189,6 +189,19 @@ class Gate:
         """How many requests of one kind wait."""
         return sum(ticket.artifact == artifact for ticket in self._waiting)
 
+    def waiting_on(self, line: str) -> int:
+        """How many requests of one line wait, its budgets included."""
+        return sum(ticket.line == line or ticket.line.startswith(f"{line}:") for ticket in self._waiting)
+
+    def slots(self) -> dict[str, tuple[int, int]]:
+        """Every cap that has been touched (``all``, ``domain …``, ``artifact …``): how many are inside, and the cap."""
+        caps = {"all": self.limits.total}
+        for key in self._inside:
+            what, _, name = key.partition(" ")
+            if name:
+                caps[key] = self.limits.pace(name).in_flight if what == "domain" else self.limits.per_artifact
+        return {key: (self._inside[key], cap) for key, cap in caps.items()}
+
     def paused_for(self, domain: str, line: str) -> float:
         """Seconds until anything may go to this domain on this line."""
         return max(self._paused.get(domain, 0.0) - self.clock(), self.breaker(line).wait(), 0.0)

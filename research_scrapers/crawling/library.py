@@ -1,7 +1,8 @@
 """A blocking library's requests, carried by Scrapy: caps, bucket, retries, breaker, proxies and statistics apply.
 
 The library runs in a thread. Its `requests` session has one adapter, which hands every request to the engine on the
-reactor's loop, waits for the answer, and keeps the last answer of each path for whoever wants to read it too.
+reactor's loop, waits for the answer, and keeps the last whole answer of each path for whoever wants to read it too. The
+library may be given less of a body than came, as long as it decides the same: what it computes holds up the reactor.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ _OURS = frozenset({"user-agent", "accept-encoding", "connection", "content-lengt
 class EngineAdapter(BaseAdapter):
     """Sends by Scrapy's engine instead of a socket of its own."""
 
-    def __init__(self, download: Download, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, download: Download, loop: asyncio.AbstractEventLoop, shorten: Callable[[bytes], bytes] = bytes
+    ) -> None:
         super().__init__()
+        self._shorten = shorten
         self._download = download
         self._loop = loop
         self.answers: dict[str, Response] = {}
@@ -52,14 +56,16 @@ class EngineAdapter(BaseAdapter):
         headers = {name: str(value) for name, value in request.headers.items() if name.lower() not in _OURS}
         ask = Ask(request.url, request.method or "GET", headers, body.encode() if isinstance(body, str) else body)
         answer = asyncio.run_coroutine_threadsafe(self._download(ask), self._loop).result()
-        self.answers[urlsplit(request.url).path] = answer
-        return _as_requests(request, answer)
+        told = self._shorten(answer.body)
+        if told is answer.body:  # a page of which a line was of use is not kept
+            self.answers[urlsplit(request.url).path] = answer
+        return _as_requests(request, answer, told)
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def _as_requests(request: PreparedRequest, answer: Response) -> requests.Response:
+def _as_requests(request: PreparedRequest, answer: Response, body: bytes) -> requests.Response:
     response = requests.Response()
     response.status_code = answer.status
     response.headers = CaseInsensitiveDict(
@@ -68,7 +74,7 @@ def _as_requests(request: PreparedRequest, answer: Response) -> requests.Respons
     response.url = answer.url
     response.request = request
     response.encoding = "utf-8"
-    response._content = answer.body
+    response._content = body
     return response
 
 

@@ -101,6 +101,7 @@ class Retrier:
         """The request to send instead, or ``None`` when the failure is final for it."""
         breaker = self._gate.breaker(request.meta.get("research_line", self._line))
         victim = request.meta.get("research_sub_job")
+        about = {"sub_job": victim}
         meta = dict(request.meta)
         decided = verdict(failure)
         if (
@@ -108,7 +109,7 @@ class Retrier:
             and self._visitor is not None
             and self._visitor.renew(failure, meta.get(VISIT, 0))
         ):
-            logger.info("%s; asking for new keys, then trying once more", failure)
+            logger.info("%s; asking for new keys, then trying once more", failure, extra=about)
             meta["research_renewed"] = True
             return request.replace(meta=meta, dont_filter=True)
         if isinstance(failure, Blocked):
@@ -125,7 +126,7 @@ class Retrier:
             self._gate.nudge()  # whoever waited for this verdict waits for another moment now
             if meta.get("research_blame", 0) >= self.policy.blame or breaker.exhausted:
                 return None
-            logger.warning("%s; waiting %.0f s. Nothing is lost.", failure, wait)
+            logger.warning("%s; waiting %.0f s. Nothing is lost.", failure, wait, extra=about)
         elif decided is Verdict.RETRY:
             breaker.fault(victim)
             self._gate.nudge()
@@ -137,7 +138,10 @@ class Retrier:
             if failure.retry_after is not None:
                 wait = max(wait, failure.retry_after)
                 self._gate.pause(meta["research_pace"], failure.retry_after)
-            logger.info("%s; try %d of %d in %.1f s: %s", failure, tried + 2, self.policy.attempts + 1, wait, request)
+            logger.info(
+                "%s; try %d of %d in %.1f s: %s", failure, tried + 2, self.policy.attempts + 1, wait, request,
+                extra=about,
+            )  # fmt: skip
         else:
             return None
         meta["research_not_before"] = self._clock() + wait

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from research_scrapers.crawling.spider import ResearchSpider
     from research_scrapers.store.pages import Lease
 
-_RESERVE = 8
-"""Requests kept waiting at the gate, so that a free place is taken at once."""
-
 
 class Source(Protocol):
     """What a spider asks for work."""
@@ -78,7 +75,7 @@ class Alone(Source):
         self._heartbeat = asyncio.create_task(beat)
 
     def next(self, spider: ResearchSpider) -> Lease | None:
-        if self._dry or spider.in_flight >= spider.config.in_flight(spider.provider) + _RESERVE:
+        if self._dry or spider.in_flight >= spider.config.in_flight(spider.provider) + spider.reserve:
             return None
         lease = spider.claim()
         self._dry = lease is None

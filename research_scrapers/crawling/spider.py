@@ -54,6 +54,8 @@ class ResearchSpider(Spider):
     """What it collects, in the order in which it is taken up; the first names its line."""
     assisted_steps: ClassVar[frozenset[str]] = frozenset()
     """Steps that `assist` takes, with a library's help, instead of a request and the route."""
+    reserve: ClassVar[int] = 8
+    """Requests kept waiting at the gate, so that a free place is taken at once."""
 
     session: Session
     ledger: Ledger
@@ -254,7 +256,7 @@ class ResearchSpider(Spider):
         except ResearchError as error:
             failure = error
         except Exception as error:
-            self.logger.exception("reading %s failed", response.url)
+            self.logger.exception("reading %s failed", response.url, extra={"sub_job": walk.lease.id})
             failure = LayoutChanged(f"{type(error).__name__}: {error}")
         else:
             self.gate.served(response.request.meta["research_pace"])
@@ -300,7 +302,8 @@ class ResearchSpider(Spider):
         if isinstance(cause, Stopping):
             self.halt(walk)
             return
-        error = failure_of(cause) or LayoutChanged(f"{type(cause).__name__}: {cause}")
+        known = cause if isinstance(cause, ResearchError) else failure_of(cause)
+        error = known or LayoutChanged(f"{type(cause).__name__}: {cause}")
         for again in self.failed(walk, cursor, ask, request, error, b"", tried=True):
             yield again
 
@@ -347,7 +350,7 @@ class ResearchSpider(Spider):
         try:
             again = consequence(self, walk, cursor, ask, request, failure, body, tried=tried)
         except LeaseLost as error:
-            self.logger.warning("%s", error)
+            self.logger.warning("%s", error, extra={"sub_job": walk.lease.id})
             walk.cut()
             walk.landed()
             self.drop(walk)

@@ -69,6 +69,10 @@ class ReplicaProcess:
                 pipe.close()
         self._folder.cleanup()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def environment(self) -> dict[str, str]:
         """For a client that knows nothing of the replica: everything through the proxy."""
         proxies = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "HTTP_PROXY"), self.proxy)

@@ -26,7 +26,7 @@ class YtTranscriptsSpider(AssistedSpider):
     def _route(self, kind: Kind) -> Route:
         route = super()._route(kind)
         assert isinstance(route, TranscriptRoute)
-        self.library = TranscriptLibrary(route, self.config.in_flight(self.provider) + 4)
+        self.library = TranscriptLibrary(route, self.config.in_flight(self.provider) + self.reserve)
         return route
 
     async def by_library(self, walk: Walk, cursor: Cursor) -> Page:

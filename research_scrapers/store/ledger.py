@@ -43,7 +43,7 @@ class Ledger:
         has one, to be walked by the route that is named for it.
         """
         now = self._clock()
-        with self._store.writing() as conn:
+        with self._store.writing(durable=False) as conn:
             for kind, route in routes.items():
                 for condition in _FREE:
                     while (row := self._take(conn, provider, kind, route, condition, now)) is not None:
@@ -129,7 +129,7 @@ class Ledger:
 
     def heartbeat(self) -> int:
         """Renew every lease of this owner; returns how many it holds."""
-        with self._store.writing() as conn:
+        with self._store.writing(durable=False) as conn:
             return conn.execute(
                 "UPDATE sub_jobs SET lease_until = ? WHERE owner = ? AND status = 'in_progress'",
                 (self._clock() + self._lease_s, self.owner),
@@ -159,7 +159,7 @@ class Ledger:
 
     def commit_page(self, lease: Lease, page: Page, options: Options, *, quota: int = 0) -> Receipt:
         """Store a page: records, the chain's next cursor, the chains it found, counters. All of it or nothing."""
-        with self._fenced(lease) as conn:
+        with self._fenced(lease, durable=bool(page.records)) as conn:
             receipt = commit(conn, lease, page, options, quota)
         lease.session.update(page.session)
         lease.collected += receipt.added
@@ -249,7 +249,7 @@ class Ledger:
             limited=bool(row["limited"]),
             looped="loop" in reasons,
             grounded=(True, "known_ground") in endings,
-            note=row["note"] or ("top_order" if options.sort == "top" else None),
+            note=row["note"] or ("top_order" if options.sort == "top" and lease.kind is Kind.COMMENTS else None),
         )
 
     def finish(self, lease: Lease, conclusion: Conclusion, *, sort: str) -> None:
@@ -336,8 +336,9 @@ class Ledger:
             (lease.job_id, lease.job_id),
         )
 
-    def _fenced(self, lease: Lease) -> _Fence:
-        return _Fence(self._store, lease, self._clock() + self._lease_s)
+    def _fenced(self, lease: Lease, *, durable: bool = False) -> _Fence:
+        """Only records are worth waiting for the disk: where a walk stands and how it ended is found out again."""
+        return _Fence(self._store, lease, self._clock() + self._lease_s, durable=durable)
 
 
 def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3.Row:
@@ -358,8 +359,8 @@ def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3
 class _Fence:
     """A transaction that begins by proving that the lease is still ours, and renews it."""
 
-    def __init__(self, store: Store, lease: Lease, until: float) -> None:
-        self._transaction = store.writing()
+    def __init__(self, store: Store, lease: Lease, until: float, *, durable: bool) -> None:
+        self._transaction = store.writing(durable=durable)
         self._lease = lease
         self._until = until
 

@@ -92,7 +92,7 @@ def commit(conn: sqlite3.Connection, lease: Lease, page: Page, options: Options,
     new, top = new + len(transcripts) + len(flown), top + len(read) + len(flown)
     note = page.note
     if page.resolved is not None:
-        note = resolve(conn, lease.job_id, page.resolved)
+        note = resolve(conn, lease.job_id, page.resolved, page.session.get("part", ""))
 
     full = options.max_comments is not None and lease.collected + top + replies >= options.max_comments
     stale = 0 if new or page.next is None or page.next.step != page.cursor.step else chain["stale"] + 1

@@ -26,17 +26,18 @@ def add_sub_jobs(
         )
 
 
-def resolve(conn: sqlite3.Connection, job_id: int, videos: Sequence[str]) -> str:
-    """Make jobs of the videos that a short link, an episode or a season is, unless the run has them already. The job
-    itself keeps only what told it. Returns what to note of it.
+def resolve(conn: sqlite3.Connection, job_id: int, videos: Sequence[str], part: str = "") -> str:
+    """Make jobs of the videos that a short link, an episode or a season is, unless the run has them already: of the
+    part that a short link leads to, if it leads to one. The job itself keeps only what told it. Returns what to note.
     """
     rows = conn.execute("SELECT kind, shuffle FROM sub_jobs WHERE job_id = ?", (job_id,)).fetchall()
     kinds, shuffled = [Kind(row[0]) for row in rows], any(row[1] for row in rows)
     for video_id in videos:
         added = conn.execute(
             "INSERT OR IGNORE INTO jobs (run_id, provider, video_id, link, line, priority, status, parts, deadline)"
-            " SELECT run_id, provider, ?, link, line, priority, 'pending', parts, deadline FROM jobs WHERE id = ?",
-            (video_id, job_id),
+            " SELECT run_id, provider, ?, link, line, priority, 'pending', iif(parts = '', ?, parts), deadline"
+            " FROM jobs WHERE id = ?",
+            (video_id, part, job_id),
         )
         if added.rowcount:
             add_sub_jobs(conn, "id = ?", (added.lastrowid,), kinds, shuffled=shuffled)

@@ -260,6 +260,30 @@ CREATE INDEX sub_jobs_to_claim ON sub_jobs
     (run_id, provider, kind, status, waits, priority DESC, deadline, shuffle, id);
 """
 
+_SAMPLES = """
+CREATE TABLE samples (
+    id        INTEGER PRIMARY KEY,
+    run_id    TEXT NOT NULL REFERENCES runs (id),
+    line      TEXT NOT NULL,              -- the spider's name
+    at        REAL NOT NULL,              -- when the interval ended, seconds since 1970
+    seconds   REAL NOT NULL,              -- how long it was; the numbers up to `cached` are what happened in it
+    requests  INTEGER NOT NULL,
+    retries   INTEGER NOT NULL,
+    pages     INTEGER NOT NULL,
+    records   INTEGER NOT NULL,
+    ended     INTEGER NOT NULL,           -- sub-jobs
+    cached    INTEGER NOT NULL,           -- answers from the HTTP cache
+    in_flight INTEGER NOT NULL,           -- from here on: how it stood when the interval ended
+    waiting   INTEGER NOT NULL,
+    queue     INTEGER NOT NULL,
+    busy      INTEGER NOT NULL,           -- workers
+    breaker   TEXT NOT NULL,
+    errors    TEXT NOT NULL,              -- JSON: how many answers of the interval were refused, by reason
+    latency   TEXT NOT NULL               -- JSON: endpoint → bucket → answers of the interval; see `Histogram`
+);
+CREATE INDEX samples_of_run ON samples (run_id, at);
+"""
+
 
 def _run_script(db: Database, script: str) -> None:
     # Statement by statement: executescript would commit the migration's own transaction first.
@@ -294,6 +318,12 @@ def m0003_transcripts(db: Database) -> None:
 def m0004_danmaku(db: Database) -> None:
     """Danmaku, the parts of a video, and sub-jobs that wait for their job's metadata."""
     _run_script(db, _DANMAKU)
+
+
+@migrations()
+def m0006_samples(db: Database) -> None:
+    """How a run went, every few seconds."""
+    _run_script(db, _SAMPLES)
 
 
 def known_migrations() -> set[str]:

@@ -54,7 +54,7 @@ def test_csv_and_a_new_feed_of_a_finished_run(replica, workplace):
 
 
 def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(replica, workplace):
-    yt = replica("--videos", "6", "--comments", "200-300", "--latency-ms", "150")
+    yt = replica("--videos", "6", "--comments", "60-90", "--latency-ms", "150")
     work = workplace(yt.origin)
     work.links(*yt.videos)
     process = subprocess.Popen(work.command(), env=work.environment, cwd=work.folder, stderr=subprocess.PIPE, text=True)
@@ -66,10 +66,11 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(replica, workplace):
     assert process.returncode == 130
     assert "Nothing is lost" in stderr
     assert "Traceback" not in stderr
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert work.query("SELECT count(*) FROM sub_jobs WHERE status = 'in_progress'") == [(0,)]
     asked, pages = yt.counters()["total"], work.query("SELECT sum(pages) FROM sub_jobs")[0][0]
     assert asked - pages <= 1  # robots.txt: what was in flight was stored before it stopped
+    yt.latency(0)
     assert work.crawl().returncode == 0
     truth = {comment for video in yt.videos for comment in yt.truth(video)["parents"]}
     lines = [json.loads(line)["comment_id"] for line in work.feed.read_text(encoding="utf-8").splitlines()]
@@ -78,7 +79,7 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(replica, workplace):
 
 
 def test_ctrl_c_does_not_wait_for_a_site_that_asked_for_patience(replica, workplace):
-    yt = replica("--videos", "3")
+    yt = replica("--videos", "3", "--comments", "5-9")
     yt.faults({"action": "status", "status": 429, "retry_after": 600, "path": "/watch"})
     work = workplace(yt.origin)
     work.links(*yt.videos)
@@ -87,7 +88,7 @@ def test_ctrl_c_does_not_wait_for_a_site_that_asked_for_patience(replica, workpl
         time.sleep(0.05)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=15)
+    _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in stderr
 
@@ -105,7 +106,7 @@ def test_a_real_proxy_and_its_certificate(replica, workplace):
 
 
 def test_robots_refuse_with_their_own_exit_code(replica, workplace):
-    yt = replica("--videos", "2", "--robots", "real")
+    yt = replica("--videos", "2", "--comments", "5-9", "--robots", "real")
     work = workplace(yt.origin)
     work.links(*yt.videos)
     refused = work.crawl()
@@ -314,8 +315,8 @@ def test_a_key_is_not_told_even_when_the_download_fails(replica, workplace):
     yt = replica("--videos", "1", "--comments", "5-9", "--api-key", "canary-AIza-7")
     work = workplace(yt.origin, key="canary-AIza-7")
     work.links(*yt.videos)
-    yt.faults({"action": "hang", "seconds": 30, "count": 1}, {"action": "truncate", "skip": 1, "count": 2})
-    result = work.crawl("-s", "DOWNLOAD_TIMEOUT=1")
+    yt.faults({"action": "hang", "seconds": 60, "count": 1}, {"action": "truncate", "skip": 1, "count": 2})
+    result = work.crawl("-s", "DOWNLOAD_TIMEOUT=3")
     assert result.returncode == 0, result.stderr
     assert "No answer in time" in result.stderr
     assert "canary" not in result.stderr
@@ -334,7 +335,7 @@ def test_ctrl_c_while_threads_wait_leaves_nothing_behind(replica, workplace):
         time.sleep(0.02)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 130
     assert work.query("SELECT status FROM sub_jobs") == [("pending",)]
     assert work.crawl("-s", "ROBOTSTXT_OBEY=False").returncode == 0

@@ -43,9 +43,9 @@ def test_next_n_every_and_nth() -> None:
 
 def test_a_limit_fires_only_above_its_rate() -> None:
     plan = FaultPlan()
-    plan.add("status", over=3, window=0.2)
+    plan.add("status", over=3, window=1.0)
     assert fired(plan, 5) == [False, False, False, True, True]
-    time.sleep(0.25)
+    time.sleep(1.1)
     assert fired(plan, 1) == [False]
 
 
@@ -96,10 +96,10 @@ def test_counters() -> None:
     assert counters.in_flight_total == 0
     assert counters.min_gap["a"] >= 0
     assert "b" not in counters.min_gap
-    counters.told_to_wait("a", 0.05)
+    counters.told_to_wait("a", 0.5)
     counters.end(counters.begin("a", "/x", "page3"), 200)
     counters.end(counters.begin("b", "/x", "page3"), 200)
-    time.sleep(0.06)
+    time.sleep(0.6)
     counters.end(counters.begin("a", "/x", "page4"), 200)
     assert counters.early == 1
     assert [entry.status for entry in counters.log].count(429) == 1
@@ -212,7 +212,7 @@ def test_garbage_and_drip(replica: ReplicaProcess) -> None:
 
 def test_wire_counters(replica: ReplicaProcess) -> None:
     replica.faults({"action": "status", "status": 429, "retry_after": 60, "count": 1})
-    replica.latency(0.3)
+    replica.latency(1.0)
     threads = [Thread(target=ask, args=(replica,)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -237,7 +237,7 @@ def test_latency_delays(replica: ReplicaProcess) -> None:
     start = time.monotonic()
     assert ask(replica)[0] == 200
     replica.latency(0)
-    assert 0.25 <= time.monotonic() - start < 2
+    assert 0.25 <= time.monotonic() - start < 20
 
 
 def test_robots(replica: ReplicaProcess) -> None:

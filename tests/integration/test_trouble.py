@@ -125,17 +125,19 @@ async def test_no_robots_file_forbids_nothing(replica, workplace):
 @ensureDeferred
 async def test_leases_are_renewed_while_a_long_run_goes_on(replica, workplace):
     yt = replica("--videos", "1", "--comments", "5-9")
-    yt.faults({"action": "hang", "seconds": 2.5, "path": "/watch", "count": 1})
+    yt.faults({"action": "hang", "seconds": 5, "path": "/watch", "count": 1})
     work = workplace(yt.origin)
     work.links(*yt.videos)
     until = []
 
     async def watch():
-        while len(until) < 2:
+        while not yt.counters()["by_path"].get("www.youtube.com/watch"):
+            await asyncio.sleep(0.05)
+        for _ in range(2):
             await asyncio.sleep(1)
             until.append(work.query("SELECT lease_until FROM sub_jobs")[0][0])
 
     task = asyncio.ensure_future(watch())
-    await work.crawl_here(settings={"LEASE_S": 1.5, "DOWNLOAD_TIMEOUT": 3})
+    await work.crawl_here(settings={"LEASE_S": 1.5, "DOWNLOAD_TIMEOUT": 10})
     assert task.done()
     assert until[1] > until[0] + 0.4

@@ -188,7 +188,8 @@ async def test_passing_faults_lose_nothing(replica, workplace, fault):
     yt.faults(fault)
     work = workplace(yt.origin)
     work.links(*yt.videos)
-    crawler = await work.crawl_here(settings={"DOWNLOAD_TIMEOUT": 1, "ROBOTSTXT_OBEY": False})
+    patience = 3 if fault["action"] == "hang" else 30  # a slow machine must not look like another fault
+    crawler = await work.crawl_here(settings={"DOWNLOAD_TIMEOUT": patience, "ROBOTSTXT_OBEY": False})
     assert crawler.spider.failure is None
     for video in yt.videos:
         assert set(work.ids(video)) == set(yt.truth(video)["parents"])
@@ -199,22 +200,22 @@ async def test_passing_faults_lose_nothing(replica, workplace, fault):
 @ensureDeferred
 async def test_nothing_is_sent_before_the_time_that_the_site_named(replica, workplace):
     yt = replica("--videos", "6", "--comments", "60-90", "--latency-ms", "30")
-    yt.faults({"action": "status", "status": 429, "retry_after": 3, "skip": 25, "count": 1})
+    yt.faults({"action": "status", "status": 429, "retry_after": 4, "skip": 25, "count": 1})
     work = workplace(yt.origin)
     work.links(*yt.videos)
     await work.crawl_here()
     log = [(moment, status) for moment, _, _, _, status in yt.counters(log=True)["log"]]
     refused = next(moment for moment, status in log if status == 429)
     later = [moment - refused for moment, _ in log if moment > refused]
-    on_the_way = 0.6  # what was sent before the answer could be read
-    assert [moment for moment in later if on_the_way < moment < 3] == []
-    assert min(moment for moment in later if moment > on_the_way) < 6
+    on_the_way = 1.5  # what was sent before the answer could be read
+    assert [moment for moment in later if on_the_way < moment < 4] == []
+    assert min(moment for moment in later if moment > on_the_way) < 30
     assert set(work.ids()) == {c for video in yt.videos for c in yt.truth(video)["parents"]}
 
 
 @ensureDeferred
 async def test_caps_hold_on_the_other_side_too(replica, workplace):
-    yt = replica("--videos", "12", "--comments", "100-200", "--latency-ms", "60")
+    yt = replica("--videos", "12", "--comments", "15-25", "--latency-ms", "60")
     work = workplace(yt.origin)
     work.links(*yt.videos)
     await work.crawl_here(settings={"CONCURRENT_REQUESTS_PER_DOMAIN": 5})
@@ -225,7 +226,7 @@ async def test_caps_hold_on_the_other_side_too(replica, workplace):
 
 @ensureDeferred
 async def test_the_window_is_per_video(replica, workplace):
-    yt = replica("--latency-ms", "40", spec=[{"comments": 120, "reply_share": 0.9}])
+    yt = replica("--latency-ms", "40", spec=[{"comments": 50, "reply_share": 0.9}])
     work = workplace(yt.origin)
     work.links(*yt.videos)
     await work.crawl_here(settings={"COMMENTS_INFLIGHT_WINDOW": 2})
@@ -249,7 +250,7 @@ async def test_a_block_that_stays_stops_the_run_and_keeps_everything(replica, wo
 
 @ensureDeferred
 async def test_robots_are_asked_once_before_the_work_begins(replica, workplace):
-    yt = replica("--videos", "3", "--robots", "real")
+    yt = replica("--videos", "3", "--comments", "5-9", "--robots", "real")
     work = workplace(yt.origin)
     work.links(*yt.videos)
     crawler = await work.crawl_here()

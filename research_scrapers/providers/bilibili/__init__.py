@@ -65,8 +65,7 @@ PROVIDER = Provider(
     visit=BilibiliVisit,
     # People who know the site report bans of minutes to hours from a few requests a second on, and none at one.
     paces={"bilibili.com": Pace(2, 1.0, 20), "hdslb.com": Pace(4, 2.0, 40), "b23.tv": Pace(1, 1.0, 5)},
-    robots_help="Bilibili's robots.txt closes its API to everyone: whether to ask it all the same is for you to decide "
-    "and to answer for; ",
+    robots_help="ask Bilibili for permission, or leave its links out; ",
 )
 
 __all__ = ["PROVIDER"]

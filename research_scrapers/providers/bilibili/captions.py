@@ -156,5 +156,5 @@ def _segment(line: Any) -> Segment | None:
     text = text.replace("\r\n", "\n").strip()
     if not text:
         return None
-    duration = round(max(end - start, 0), 3) if type(end) in (int, float) else None
+    duration = round(max(float(end) - start, 0.0), 3) if type(end) in (int, float) else None
     return Segment(float(start), duration, text)

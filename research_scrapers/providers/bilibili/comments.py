@@ -26,7 +26,7 @@ from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.parts import aid_of
 from research_scrapers.providers.bilibili.records import Frame, id_at, read_reply, replies_in
 from research_scrapers.providers.bilibili.refusals import payload
-from research_scrapers.providers.bilibili.replies import LOGIN_NEEDED, read_replies
+from research_scrapers.providers.bilibili.replies import LOGIN_NEEDED, page_number, read_replies
 from research_scrapers.providers.tree import dict_at, dig, int_at, str_at
 
 if TYPE_CHECKING:
@@ -110,11 +110,15 @@ class CommentsRoute(Route):
         return Cursor(MAIN, "main")
 
     def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
-        """The request for a cursor."""
+        """The request for a cursor; for one that cannot be read, the first page, and `read` says why."""
         aid = aid_of(video_id)
         if cursor.step == "replies":
-            return endpoints.replies(aid, cursor.chain, int(cursor.token))
-        place, mode = Place.of(cursor.token), _MODES.get(options.sort, 2)
+            return endpoints.replies(aid, cursor.chain, page_number(cursor) or 1)
+        mode = _MODES.get(options.sort, 2)
+        try:
+            place = Place.of(cursor.token)
+        except CursorExpired:
+            place = Place()
         signed = cursor.step.startswith("main")
         match cursor.step:
             case "legacy":
@@ -141,10 +145,10 @@ class CommentsRoute(Route):
         """Where the main chain may turn when its endpoint is of no use. A block is not talked around: that waits."""
         if cursor.chain != MAIN or not isinstance(failure, SignatureRefused | LayoutChanged):
             return None
-        place = Place.of(cursor.token)
         if cursor.step.startswith("main"):
             return Cursor(MAIN, cursor.step.replace("main", "plain"), cursor.token)
         if cursor.step.startswith("plain"):  # pages of the old list hold no more than those of the new: overlap a page
+            place = Place.of(cursor.token)
             page = max(place.roots // endpoints.PAGE_SIZE, 1)
             return Cursor(MAIN, "legacy", Place(page, place.roots, place.had).token)
         return None
@@ -273,6 +277,6 @@ def _nothing(harvest: Harvest, frame: Frame, after: Place, claimed: int | None) 
         frame.cursor,
         records=tuple(harvest.records.values()),
         found=tuple(harvest.threads.values()),
-        claimed=claimed or None,
+        claimed=claimed if nearly else claimed or None,
         note=None if nearly else LOGIN_NEEDED,
     )

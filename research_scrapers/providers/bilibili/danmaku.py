@@ -1,8 +1,8 @@
 """Danmaku of every wanted part: six-minute segments and the XML pool, which are different selections of the same whole.
 
-The main chain walks the parts by ``dmview`` (token: part|parts that were open). Each part gives chains of one page
+The main chain walks the parts by ``dmview:N`` (token: part|parts that were open). Each part gives chains of one page
 each: ``xml``, ``seg`` per segment, ``bin`` per special file; and, where days of history are wanted and somebody is
-logged in, ``month`` after ``month``, each of which gives a chain ``day`` for every day that has danmaku.
+logged in, ``month:…`` after ``month:…``, each of which gives a chain ``day`` for every day that has danmaku.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from research_scrapers.providers.bilibili.parts import (
     aid_of,
     first_cursor,
     missing_chains,
+    name_of,
+    numbered,
     part_at,
     read_pagelist,
 )
@@ -69,14 +71,20 @@ class DanmakuRoute(Route):
         return first_cursor(session, options, "dmview")
 
     def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
-        """The request for a cursor."""
+        """The request for a cursor; for one that cannot be read, a harmless one, and `read` says why."""
+        try:
+            return self._ask(video_id, cursor, session)
+        except (CursorExpired, ValueError):
+            return endpoints.pagelist(video_id)
+
+    def _ask(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
         if cursor.step == PAGELIST:
             return endpoints.pagelist(video_id)
         number, _, rest = cursor.token.partition("|")
         if cursor.step == "bin":
             return Ask(rest)
         aid, cid = aid_of(video_id), part_at(session, number).cid
-        match cursor.step:
+        match name_of(cursor.step):
             case "xml":
                 return endpoints.danmaku_xml(cid)
             case "seg":
@@ -98,13 +106,14 @@ class DanmakuRoute(Route):
         number, _, rest = cursor.token.partition("|")
         part = part_at(session, number)
         now = iso(fetched_at)
-        if cursor.step == "dmview":
+        step = name_of(cursor.step)
+        if step == "dmview":
             return self._read_view(cursor, part, answer, now, options, session)
-        if cursor.step == "month":
+        if step == "month":
             return _read_month(cursor, part, rest, answer)
-        source = {"xml": "xml", "seg": "segment", "bin": "special"}.get(cursor.step, "history")
+        source = {"xml": "xml", "seg": "segment", "bin": "special"}.get(step, "history")
         strip = Strip(video_id, part.part, part.cid, source, now)
-        if cursor.step == "xml":
+        if step == "xml":
             return Page(cursor, records=of_pool(read_pool(answer.body), strip))
         return _read_segment(cursor, answer, strip, rest, session)
 
@@ -138,7 +147,7 @@ class DanmakuRoute(Route):
             raise DanmakuDisabled()
         return Page(
             cursor,
-            next=None if onward is None else Cursor(MAIN, "dmview", f"{onward}|{opened}"),
+            next=None if onward is None else Cursor(MAIN, numbered("dmview", onward), f"{onward}|{opened}"),
             found=(*others, *found),
             note=",".join(notes) or None,
         )
@@ -149,7 +158,7 @@ class DanmakuRoute(Route):
         days = self.days.within(session.get("published", ""), now[:10])
         if days.first > (days.last or days.first):
             return ()
-        return (Cursor(f"{part.part}:history", "month", f"{part.part}|{days.first[:7]}|{days.first}|{days.last}"),)
+        return (_month(f"{part.part}:history", part, days.first[:7], days.first, days.last or ""),)
 
 
 def _view(answer: Answer) -> DanmakuView | None:
@@ -208,6 +217,10 @@ def _read_segment(cursor: Cursor, answer: Answer, strip: Strip, rest: str, sessi
     return Page(cursor, records=of_message(message.elems, strip), note=note)
 
 
+def _month(chain: str, part: Part, month: str, first: str, last: str) -> Cursor:
+    return Cursor(chain, numbered("month", month), f"{part.part}|{month}|{first}|{last}")
+
+
 def _read_month(cursor: Cursor, part: Part, rest: str, answer: Answer) -> Page:
     """The days of a month that have danmaku; null where none has."""
     try:
@@ -224,6 +237,6 @@ def _read_month(cursor: Cursor, part: Part, rest: str, answer: Answer) -> Page:
     later = next_month(month)
     return Page(
         cursor,
-        next=Cursor(cursor.chain, "month", f"{part.part}|{later}|{first}|{last}") if later <= last[:7] else None,
+        next=_month(cursor.chain, part, later, first, last) if later <= last[:7] else None,
         found=tuple(Cursor(f"{part.part}:day:{day}", "day", f"{part.part}|{day}") for day in listed if day in days),
     )

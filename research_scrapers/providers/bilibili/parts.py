@@ -20,6 +20,16 @@ PAGELIST = "pagelist"
 """The step that asks for the parts once more, where a wanted one is not among those that are known."""
 
 
+def numbered(name: str, number: int | str) -> str:
+    """A step for each part, ``dmview:2``: parts without anything to collect are no site that repeats itself."""
+    return f"{name}:{number}"
+
+
+def name_of(step: str) -> str:
+    """A step without its number."""
+    return step.partition(":")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of a video: its number from 1, and the id under which the site keeps its subtitles and danmaku."""
@@ -89,7 +99,7 @@ def first_cursor(session: Session, options: Options, step: str) -> Cursor:
     """Where a walk over the parts begins. If none of the wanted is known, the site is asked for its parts once more."""
     there = present(session, options)
     if there:
-        return Cursor(MAIN, step, str(there[0]))
+        return Cursor(MAIN, numbered(step, there[0]), str(there[0]))
     return Cursor(MAIN, PAGELIST, str(wanted_numbers(session, options)[0]))
 
 
@@ -118,7 +128,9 @@ def read_pagelist(cursor: Cursor, answer: Answer, step: str) -> Page:
         raise LayoutChanged("a video without parts")
     if cursor.token not in {str(part.part) for part in parts}:
         raise _missing(cursor.token, parts)
-    return Page(cursor, next=Cursor(cursor.chain, step, cursor.token), session={"parts": packed(parts)})
+    return Page(
+        cursor, next=Cursor(cursor.chain, numbered(step, cursor.token), cursor.token), session={"parts": packed(parts)}
+    )
 
 
 def _missing(number: str, parts: tuple[Part, ...]) -> SourceError:

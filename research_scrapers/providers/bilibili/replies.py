@@ -21,12 +21,17 @@ _GONE: dict[int, type[SourceError]] = {12006: NothingThere, 12022: NothingThere,
 """The root was deleted meanwhile, and what stood below it with it."""
 
 
+def page_number(cursor: Cursor) -> int | None:
+    """Which page of its thread a cursor stands for."""
+    return int(cursor.token) if cursor.token.isascii() and cursor.token.isdigit() else None
+
+
 def read_replies(answer: Answer, frame: Frame) -> Page:
     """One page of a thread."""
     cursor = frame.cursor
-    if not (cursor.token.isascii() and cursor.token.isdigit()):
+    number = page_number(cursor)
+    if not number:
         raise CursorExpired("the cursor of a thread cannot be read")
-    number = int(cursor.token)
     try:
         data = payload(answer, {**_GONE, -400: CursorExpired if number > 1 else LayoutChanged})
     except NothingThere:

@@ -1,17 +1,16 @@
 """Transcripts by the player's subtitle tracks, part by part.
 
-The main chain walks the parts by ``player`` (token: part|tracks listed|chains found|why parts had none); ``player_old``
-is the same without a signature. Each chosen track is a chain of its own: ``track`` asks for its lines, ``again`` for
-the list it stood in, where its address was missing, has run out or belonged to another video.
+The main chain walks the parts by ``player:N`` (its token is a `PartsWalk`), or unsigned by ``player_old:N``.
+Each chosen track is a chain of its own: ``track`` asks for its lines, ``again`` for the list it stood in, where its
+address was missing, has run out or belonged to another video.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from research_scrapers.errors import (
-    AccessRefused,
     CursorExpired,
     LayoutChanged,
     LoginRequired,
@@ -23,7 +22,7 @@ from research_scrapers.errors import (
     VideoUnavailable,
     WrongVideo,
 )
-from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Track, Transcript, content_hash
+from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Transcript, content_hash
 from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.captions import Listed, TrackAsk, read_body, read_list
@@ -34,22 +33,70 @@ from research_scrapers.providers.bilibili.parts import (
     aid_of,
     first_cursor,
     missing_chains,
+    name_of,
+    numbered,
     part_at,
+    present,
     read_pagelist,
 )
 from research_scrapers.providers.bilibili.refusals import payload
 from research_scrapers.providers.bilibili.times import iso
 from research_scrapers.providers.languages import fit
-from research_scrapers.providers.tracks import TRANSLATED, Wanted, choose, wanted_of
+from research_scrapers.providers.tracks import TRANSLATED, Choice, Wanted, choose, wanted_of, why_not
 from research_scrapers.providers.tree import int_at
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-_CODES: dict[int, type[SourceError]] = {-400: VideoUnavailable, -404: VideoUnavailable, -403: AccessRefused}
+_CODES: dict[int, type[SourceError]] = {-400: VideoUnavailable, -404: VideoUnavailable}
 _RENEWALS = 2
-_WHY = {"u": LoginRequired, "l": NoTranscriptInLanguage, "t": TranscriptsDisabled}
+_LONGEST_NOTE = 500
+_NEEDED = "a login is needed"
+_ENOUGH = 3
+"""So many parts without a track, logged out, speak for all: the site is not asked for the rest in vain."""
+_NOT_SHOWN = "without a login the site lists no subtitles, whether there are any or not"
+_WHY: dict[str, type[SourceError]] = {"u": LoginRequired, "l": NoTranscriptInLanguage, "t": TranscriptsDisabled}
 """Why a part had no track, the most hopeful first: what a walk that found none at all ends with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartsWalk:
+    """What the walk over the parts has seen so far, as its cursor carries it."""
+
+    part: str
+    listed: int = 0
+    chains: int = 0
+    why: str = ""
+    """A letter of `_WHY` for every reason why a part had no track."""
+    note: str = ""
+
+    def token(self, part: int) -> str:
+        """``2|3|1|t|part 1: …``, on its way to this part."""
+        return f"{part}|{self.listed}|{self.chains}|{self.why}|{self.note}"
+
+    @classmethod
+    def of(cls, token: str) -> PartsWalk:
+        """The inverse of `token`; a number alone is the beginning."""
+        try:
+            part, listed, chains, why, note = (token if "|" in token else f"{token}|0|0||").split("|", 4)
+            return cls(part, int(listed), int(chains), why, note)
+        except ValueError:
+            raise CursorExpired("the cursor of the list cannot be read") from None
+
+    def with_part(self, listed: int, taken: int, failure: SourceError | None, note: str) -> PartsWalk:
+        """One part further."""
+        letters = [letter for letter, leaf in _WHY.items() if letter in self.why or isinstance(failure, leaf)]
+        notes = "; ".join(filter(None, (self.note, note)))[:_LONGEST_NOTE]
+        return PartsWalk(self.part, self.listed + listed, self.chains + taken, "".join(letters), notes)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether a visitor without a login will see nothing in the other parts either."""
+        return not self.chains and self.note.count(_NEEDED) >= _ENOUGH
+
+    def nothing(self) -> SourceError:
+        """Why no part at all had a track, the most hopeful reason first."""
+        return _WHY[self.why[0]](_NOT_SHOWN if self.why[0] == "u" else "in none of its parts")
 
 
 class SubtitlesRoute(Route):
@@ -70,7 +117,13 @@ class SubtitlesRoute(Route):
         return first_cursor(session, options, "player")
 
     def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
-        """The request for a cursor."""
+        """The request for a cursor; for one that cannot be read, a harmless one, and `read` says why."""
+        try:
+            return self._ask(video_id, cursor, session)
+        except CursorExpired:
+            return endpoints.pagelist(video_id)
+
+    def _ask(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
         if cursor.step == PAGELIST:
             return endpoints.pagelist(video_id)
         if cursor.step == "track":
@@ -79,7 +132,7 @@ class SubtitlesRoute(Route):
             track = TrackAsk.of(cursor.token)
             number, signed = str(track.part), track.route == "player"
         else:
-            number, signed = cursor.token.partition("|")[0], cursor.step == "player"
+            number, signed = PartsWalk.of(cursor.token).part, name_of(cursor.step) == "player"
         cid = part_at(session, number).cid
         return endpoints.player(aid_of(video_id), cid, video_id, session.get("ep_id", ""), signed=signed)
 
@@ -102,8 +155,8 @@ class SubtitlesRoute(Route):
 
     def fallback(self, cursor: Cursor, failure: Exception) -> Cursor | None:
         """The unsigned player where the signature is refused for good. A block is not talked around."""
-        if cursor.step == "player" and isinstance(failure, SignatureRefused | LayoutChanged):
-            return replace(cursor, step="player_old")
+        if name_of(cursor.step) == "player" and isinstance(failure, SignatureRefused | LayoutChanged):
+            return replace(cursor, step=cursor.step.replace("player", "player_old"))
         return None
 
     def probes(self) -> tuple[str, ...]:
@@ -116,54 +169,57 @@ class SubtitlesRoute(Route):
         )
 
     def _read_list(self, video_id: str, cursor: Cursor, answer: Answer, options: Options, session: Session) -> Page:
-        number, *counted = (cursor.token + "|0|0|").split("|")[:4]
-        part = part_at(session, number)
-        before, chains, why = int(counted[0] or 0), int(counted[1] or 0), counted[2]
+        walk = PartsWalk.of(cursor.token)
+        part = part_at(session, walk.part)
+        step, on_main = name_of(cursor.step), cursor.chain == MAIN
         data = payload(answer, _CODES)
         listed = read_list(data, aid_of(video_id), part.cid)
-        on_main = cursor.chain == MAIN
-        found: list[Cursor] = []
+        taken: list[Listed] = []
         failure: SourceError | None = None
         if listed:
             try:
-                found = [self._chain(one, part, cursor.step) for one in self._chosen(listed)]
+                taken, note = self._chosen(listed)
             except NoTranscriptInLanguage as error:
-                failure = error
+                failure, note = error, "none in a language that was asked for"
         elif session.get("logged_in") == "1" and int_at(data, "login_mid") != 0:
-            failure = TranscriptsDisabled()
+            failure, note = TranscriptsDisabled(), "no subtitles"
         else:
-            failure = LoginRequired("without a login the site lists no subtitles, whether there are any or not")
-        signs = {LoginRequired: "u", NoTranscriptInLanguage: "l", TranscriptsDisabled: "t"}
-        why += signs.get(type(failure), "") if failure else ""
-        chains, total = chains + len(found), before + len(listed)
-        onward = after(part.part, session, options) if on_main else None
-        if onward is None and not chains and failure is not None:
-            raise failure if before == 0 and len(why) == 1 else _none_at_all(why)
-        others = missing_chains(session, options) if on_main and not before else ()
+            failure, note = LoginRequired(_NOT_SHOWN), _NEEDED
+        many = len(present(session, options)) > 1
+        walk = walk.with_part(len(listed), len(taken), failure, f"part {part.part}: {note}" if many and note else note)
+        onward = after(part.part, session, options) if on_main and not walk.hopeless else None
+        if onward is None and not walk.chains and failure is not None:
+            raise walk.nothing() if many else failure
+        others = missing_chains(session, options) if on_main and walk.listed == len(listed) else ()
         return Page(
             cursor,
-            next=None if onward is None else Cursor(MAIN, cursor.step, f"{onward}|{total}|{chains}|{_short(why)}"),
-            found=(*others, *found),
-            claimed=total,
-            note=None if not why or onward is not None else "parts_without_track",
+            next=None if onward is None else Cursor(MAIN, numbered(step, onward), walk.token(onward)),
+            found=(*others, *(self._chain(one, part, step) for one in taken)),
+            claimed=walk.listed,
+            note=walk.note or None,
         )
 
-    def _chosen(self, listed: tuple[Listed, ...]) -> list[Listed]:
-        """What is wanted, and the site's own translations of it into the languages that were asked for."""
+    def _chosen(self, listed: tuple[Listed, ...]) -> tuple[list[Listed], str]:
+        """What is wanted, and the site's own translations into the languages that were asked for; why not the others.
+
+        A translation is a track like any other here: the site makes it, or there is none.
+        """
         tracks = tuple(one.track for one in listed)
         by_id = {one.track.track_id: one for one in listed}
-        taken: list[Track] = []
-        refused: NoTranscriptInLanguage | None = None
+        choice, refused = Choice(()), None
         try:
-            taken += choose(tracks, self.wanted).taken
+            choice = choose(tracks, replace(self.wanted, translate=()))
         except NoTranscriptInLanguage as error:
             refused = error
+        taken = list(choice.taken)
         for code in self.wanted.translate:
             fitting = [track for track in tracks if track.kind == TRANSLATED and fit(code, track.language) is not None]
             taken += sorted(fitting, key=lambda track: fit(code, track.language) or 0)[:1]
         if not taken and refused is not None:
             raise refused
-        return [by_id[name] for name in dict.fromkeys(track.track_id for track in taken)]
+        names = dict.fromkeys(track.track_id for track in taken)
+        left = tuple(pair for pair in choice.left_out if pair[0].track_id not in names)
+        return [by_id[name] for name in names], why_not(replace(choice, left_out=left))
 
     def _chain(self, one: Listed, part: Part, step: str) -> Cursor:
         track = one.track
@@ -171,17 +227,6 @@ class SubtitlesRoute(Route):
             part.part, track.track_id, one.lan, track.language, track.kind, track.name, url=one.url, route=step
         )
         return Cursor(f"{part.part}:{one.lan}:{track.track_id}", "track" if one.url else "again", ask.token, 1)
-
-
-def _short(why: str) -> str:
-    return "".join(letter for letter in _WHY if letter in why)
-
-
-def _none_at_all(why: str) -> SourceError:
-    for letter, leaf in _WHY.items():
-        if letter in why:
-            return leaf("in none of its parts")
-    raise CursorExpired("the cursor of the list cannot be read")
 
 
 def _read_again(video_id: str, cursor: Cursor, answer: Answer, session: Session) -> Page:

@@ -35,6 +35,9 @@ _STATUSES: dict[int, type[SourceError]] = {
     408: errors.Timeout,
     429: errors.RateLimited,
 }
+_HTML = re.compile(rb"\s*<(?:!doctype html|html)", re.I)
+_KEY = re.compile(rb'"INNERTUBE_API_KEY":\s*"[a-zA-Z0-9_-]+"')
+_CONSENT = b'action="https://consent.youtube.com/s"'
 _STATUS = re.compile(r"\b([45]\d\d)\b", re.ASCII)
 _CANNOT = (errors.LayoutChanged, errors.TokenNeeded, errors.PartialResponse, errors.ConsentNeeded, errors.Unplayable)
 
@@ -53,6 +56,16 @@ def failure_of_library(error: BaseException) -> ResearchError:
         if name in _LEAVES:
             return _LEAVES[name](detail)
     return errors.LayoutChanged(f"{type(error).__name__}: {detail}")
+
+
+def what_the_library_reads(body: bytes) -> bytes:
+    """Of a watch page only the key, unless it is a consent form: a megabyte less for the library to unescape and
+    search. Everything else stays as it is.
+    """
+    if not _HTML.match(body) or _CONSENT in body:
+        return body
+    key = _KEY.search(body)
+    return key[0] if key else body
 
 
 def library_cannot(failure: ResearchError) -> bool:

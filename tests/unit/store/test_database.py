@@ -156,3 +156,13 @@ def test_root_or_not(tmp_path):
     path.touch(mode=0o400)
     with pytest.raises(StoreUnwritable):
         Store(path)
+
+
+def test_only_what_is_durable_waits_for_the_disk(tmp_path):
+    store = Store(tmp_path / "r.db")
+    levels = []
+    for durable in (True, False, True):
+        with store.writing(durable=durable) as conn:
+            levels.append(conn.execute("PRAGMA synchronous").fetchone()[0])
+    store.close()
+    assert levels == [2, 1, 2]
