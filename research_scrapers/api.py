@@ -26,7 +26,7 @@ def scrape(
     on_event: Listener | None = None,
     lines: Iterable[str] = tuple(SPIDERS),
     workers: int | None = None,
-    policy: str = "least",
+    policy: str | None = None,
     resume: str | None = None,
     settings: Mapping[str, Any] | None = None,
     watchers: Iterable[Watcher] = (),
@@ -43,7 +43,7 @@ def scrape(
     # `research scrape` tells of the whole run; each spider's own lines would say it four times.
     known["EXTENSIONS"]["research_scrapers.crawling.progress.Progress"] = None
     known.setdict({**(settings or {}), **({"RESEARCH_DB": os.fspath(db)} if db else {})}, priority="cmdline")
-    order = Order(_links(links), tuple(lines), arguments, policy, workers or known.getint("WORKER_POOL_SIZE"), resume)
+    order = Order(_links(links), tuple(lines), arguments, policy, workers, resume)
     return _scrape(known, order, Listeners(*([on_event] if on_event else [])), Watchers(*watchers))
 
 

@@ -33,7 +33,7 @@ class Knob:
     name: str
     setting: str
     kind: str
-    """``whole``, ``number``, ``switch``, ``text``; ``seconds``: a number or ``never``; ``domains``: a number, or one
+    """``whole``, ``number``, ``switch`` or ``text``; ``seconds``: a number or ``never``; ``domains``: a number, or one
     for each of some domains."""
     own_variable: str = ""
     choices: tuple[str, ...] = ()

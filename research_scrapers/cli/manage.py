@@ -16,9 +16,11 @@ import click
 
 from research_scrapers.cli.common import DB, existing, find_run
 from research_scrapers.cli.scrape import CONFIG, SETS, go, resumed, settings_with
+from research_scrapers.cli.seeing import seeing_options
 from research_scrapers.control.lines import SPIDERS
 from research_scrapers.crawling.session import is_alive
 from research_scrapers.models import Kind, counted
+from research_scrapers.seeing.wanted import Wanted
 from research_scrapers.store.runs import Runs
 from research_scrapers.store.standing import ENDS, Standing, last_failures, standing
 
@@ -47,8 +49,9 @@ def status_command(run: str, as_json: bool, db: Path) -> None:
 @click.option("--db", type=click.Path(path_type=Path), help="The database.")
 @CONFIG
 @SETS
+@seeing_options
 def retry_command(
-    run: str, failed: bool, partial: bool, db: Path | None, config: Path | None, sets: tuple[str, ...]
+    run: str, failed: bool, partial: bool, db: Path | None, config: Path | None, sets: tuple[str, ...], wanted: Wanted
 ) -> None:
     """Try again what RUN (default: the newest) could not get: without options, what failed for a passing reason."""
     settings = settings_with(config, sets, {"RESEARCH_DB": str(db) if db else None})
@@ -58,7 +61,7 @@ def retry_command(
         asked = Runs(store).ask_again(order.resume, failed=failed, partial=partial)
     if failed or partial:
         click.echo(f"{order.resume}: {counted(asked, 'sub-job')} to be tried again", err=True)
-    go(settings, order)
+    go(settings, order, wanted)
 
 
 @click.command("cancel")

@@ -121,18 +121,18 @@ def resumed(
     changed = {name: value for name, value in (arguments or {}).items() if str(order.arguments.get(name)) != value}
     if changed or (lines is not None and set(lines) != set(order.lines)):
         had = [*order.lines, *(f"{name}={value}" for name, value in order.arguments.items())]
-        wanted = [*(lines or ()), *(f"{name}={value}" for name, value in changed.items())]
+        asked = [*(lines or ()), *(f"{name}={value}" for name, value in changed.items())]
         raise SettingInvalid(
-            f"{run.id} was begun with {', '.join(had)}, not with {', '.join(wanted)}. Resume it without them, or begin "
+            f"{run.id} was begun with {', '.join(had)}, not with {', '.join(asked)}. Resume it without them, or begin "
             "a new run with --links"
         )
     restore(settings, run.config, domains)
     return order
 
 
-def go(settings: Settings, order: Order, wanted: Wanted | None = None) -> NoReturn:
+def go(settings: Settings, order: Order, wanted: Wanted) -> NoReturn:
     """Do the run, say what it came to, and end with its exit code."""
-    result = scrape(settings, order, watchers=watchers_for(wanted or Wanted(), settings))
+    result = scrape(settings, order, watchers=watchers_for(wanted, settings))
     if result.failure is not None and not result.centre.begun and not result.idle:
         raise result.failure
     store = Store(Path(settings["RESEARCH_DB"]))
