@@ -32,7 +32,7 @@ def test_every_setting_is_documented_with_its_default(name):
     assert f"| {value} |" in row or f"| `{value}` |" in row or (value == "" and "| none |" in row)
 
 
-@pytest.mark.parametrize("name", ["links", *{name for allowed in ARGUMENTS.values() for name in allowed}])
+@pytest.mark.parametrize("name", ["links", *sorted({name for allowed in ARGUMENTS.values() for name in allowed})])
 def test_every_argument_is_documented(name):
     assert f"| `{name}` |" in REFERENCE
 

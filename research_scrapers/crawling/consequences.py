@@ -6,8 +6,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from research_scrapers.coverage import Conclusion
+from research_scrapers.crawling.breaker import NEVER
 from research_scrapers.crawling.retry import FINAL
 from research_scrapers.errors import (
+    BreakerOpen,
     EmptyPage,
     LayoutChanged,
     LeaseLost,
@@ -50,7 +52,9 @@ def consequence(
         if breaker.exhausted and line == spider.line_of(lease.kind):  # a budget's end is its own
             spider.block(
                 lease.kind,
-                SiteBlocked(
+                BreakerOpen(f"{failure}")
+                if spider.config.limits.cooldown_s == NEVER
+                else SiteBlocked(
                     f"{failure}. What is left is kept: wait (an hour or more after a block), then run the same command"
                 ),
             )

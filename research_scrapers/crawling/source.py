@@ -46,6 +46,10 @@ class Source(Protocol):
         """It stops before its work is done."""
         return
 
+    def shared(self, spider: ResearchSpider, kind: Kind) -> bool:
+        """Whether another spider can bring what this one cannot."""
+        return False
+
     def leave(self, spider: ResearchSpider) -> None:
         """Its feeding is over; pages may still be under way."""
 

@@ -17,7 +17,7 @@ from research_scrapers.errors import LeaseLost, NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Lease, Receipt, commit
-from research_scrapers.store.resolve import end_dependants, make_invalid
+from research_scrapers.store.resolve import end_dependants, fail_waiting, make_invalid
 
 LEASE_S = 120.0
 _FREE = ("status = 'pending' AND coalesce(not_before, 0) <= ?", "status = 'in_progress' AND lease_until < ?")
@@ -84,9 +84,10 @@ class Ledger:
         """How many sub-jobs of each provider and kind wait: those that can be claimed, and all."""
         with self._store.explained():
             rows = self._store.conn.execute(
-                "SELECT provider, kind, sum(waits = 0), count(*) FROM sub_jobs WHERE run_id = ? AND status = 'pending'"
+                "SELECT provider, kind, sum(waits = 0 AND coalesce(not_before, 0) <= ?1), count(*) FROM sub_jobs"
+                " WHERE run_id = ?2 AND (status = 'pending' OR status = 'in_progress' AND lease_until < ?1)"
                 " GROUP BY provider, kind",
-                (self.run_id,),
+                (self._clock(), self.run_id),
             ).fetchall()
         return {(row[0], Kind(row[1])): (row[2], row[3]) for row in rows}
 
@@ -309,6 +310,11 @@ class Ledger:
             end_dependants(conn, lease.job_id, (reason, detail, retriable), _iso(self._clock()))
         self._end_job(conn, lease)
         lease.outcome, lease.reason = "failed", reason
+
+    def fail_waiting(self, provider: str, kinds: Iterable[Kind], reason: str, detail: str) -> int:
+        """Fail every sub-job of these kinds that waits; it can be tried again. Returns how many that were."""
+        with self._store.writing() as conn:
+            return fail_waiting(conn, (self.run_id, provider), tuple(kinds), (reason, detail), _iso(self._clock()))
 
     def park_all(self, until: float, reason: str) -> int:
         """Put every waiting sub-job of this run back until a moment."""
