@@ -316,12 +316,14 @@ class Ledger:
         with self._store.writing() as conn:
             return fail_waiting(conn, (self.run_id, provider), tuple(kinds), (reason, detail), _iso(self._clock()))
 
-    def park_all(self, until: float, reason: str) -> int:
-        """Put every waiting sub-job of this run back until a moment."""
+    def park_all(self, until: float, reason: str, provider: str | None = None, kinds: Iterable[Kind] = Kind) -> int:
+        """Put every waiting sub-job of this run, or of one provider and these kinds, back until a moment."""
+        kinds = tuple(kinds)
         with self._store.writing() as conn:
             return conn.execute(
-                "UPDATE sub_jobs SET not_before = ?, reason = ? WHERE run_id = ? AND status = 'pending'",
-                (until, reason, self.run_id),
+                "UPDATE sub_jobs SET not_before = ?, reason = ? WHERE run_id = ? AND status = 'pending'"  # noqa: S608
+                f" AND provider = coalesce(?, provider) AND kind IN ({', '.join('?' * len(kinds))})",
+                (until, reason, self.run_id, provider, *kinds),
             ).rowcount
 
     def parked_until(self) -> float | None:
