@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from research_scrapers.control.events import Event, Listeners
 from research_scrapers.control.lines import POLICIES, Line, Worker
-from research_scrapers.crawling.session import Session, keep_alive
+from research_scrapers.crawling.session import Session, cancelled, keep_alive
 from research_scrapers.crawling.source import Source
 from research_scrapers.errors import LeaseLost, ResearchError, RunError, StoreError
 from research_scrapers.models import Kind
@@ -266,7 +266,16 @@ class Centre(Source):
 
     def _finish(self) -> None:
         """Nothing is under way and nothing can be claimed: the run is over."""
-        if not self._work_left:
+        if self._work_left:
+            return
+        try:
+            asked = self.session.runs.cancel_asked(self.session.run.id)
+        except StoreError as error:
+            self.stop(error)
+            return
+        if asked:
+            self.stop(cancelled())
+        else:
             self._end(None)
 
     # -- the end -------------------------------------------------------------------------------------------------

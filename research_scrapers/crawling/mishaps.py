@@ -6,7 +6,8 @@ Each costs the sub-job that it hit, with its reason; the worker is free again an
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import Request, signals
@@ -101,9 +102,13 @@ class Lost:
     def __init__(self, spider: ResearchSpider) -> None:
         self._spider = spider
         self._suspects: set[int] = set()
+        self._looked = time.monotonic()
 
-    def look(self, walks: Iterable[Walk]) -> None:
+    def look(self, walks: Sequence[Walk], every_s: float) -> None:
         """Fail those that were found without a request twice in a row."""
+        if time.monotonic() - self._looked < every_s:
+            return
+        self._looked = time.monotonic()
         held = self._held()
         suspects = set() if held is None else {
             walk.lease.id for walk in walks if walk.in_flight and not walk.assisted and walk.lease.id not in held

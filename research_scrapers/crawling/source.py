@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from research_scrapers.crawling.progress import close_run
-from research_scrapers.crawling.session import Session, keep_alive, open_session, take_in_links
+from research_scrapers.crawling.session import Session, cancelled, keep_alive, open_session, take_in_links
 from research_scrapers.errors import QuotaExhausted, ResearchError
 from research_scrapers.links import open_links
 from research_scrapers.models import Kind
@@ -91,6 +91,8 @@ class Alone(Source):
     def over(self, spider: ResearchSpider) -> bool:
         if not self._dry or spider.busy:
             return False
+        if spider.session.runs.cancel_asked(spider.session.run.id):
+            raise cancelled()
         if spider.blocked:
             raise next(iter(spider.blocked.values()))
         until = spider.ledger.parked_until()

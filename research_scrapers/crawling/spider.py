@@ -146,6 +146,7 @@ class ResearchSpider(Spider):
         lost = Lost(self)
         while not self._stopping:
             self.news.clear()
+            lost.look(list(self._walks.values()), _LOOK_AGAIN_S)
             while self._outbox:
                 yield self._outbox.popleft()
             lease = self.source.next(self)
@@ -159,7 +160,6 @@ class ResearchSpider(Spider):
                 try:
                     await asyncio.wait_for(self.news.wait(), _LOOK_AGAIN_S)
                 except TimeoutError:
-                    lost.look(list(self._walks.values()))
                     self.source.look_again()  # somebody else's lease may have run out
 
     def claim(self) -> Lease | None:

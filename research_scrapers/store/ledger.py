@@ -40,10 +40,12 @@ class Ledger:
 
     def claim(self, provider: str, routes: Mapping[Kind, str]) -> Lease | None:
         """Take the next sub-job that is free, or whose owner let its lease run out: of the first of these kinds that
-        has one, to be walked by the route that is named for it.
+        has one, to be walked by the route that is named for it. Of a run that was asked to stop, nothing.
         """
         now = self._clock()
         with self._store.writing() as conn:
+            if conn.execute("SELECT 1 FROM runs WHERE id = ? AND cancel = 1", (self.run_id,)).fetchone():
+                return None
             for kind, route in routes.items():
                 for condition in _FREE:
                     while (row := self._take(conn, provider, kind, route, condition, now)) is not None:
