@@ -51,8 +51,11 @@ class Limits:
     budget_rate: float = 0.5
     """Requests a second of those that have a budget of their own (translations)."""
     cooldown_s: float = 2.0
+    """``inf``: a breaker that opened stays open, and what is left of its line fails."""
     cooldown_cap_s: float = 900.0
     threshold: int = 8
+    share: float = 0.5
+    sample: int = 40
     patience: int = 8
     unhurried: bool = True
     """Whether a refusal is met with the pause that people who know the site report, which may be half an hour."""
@@ -120,8 +123,10 @@ class Config:
                 rate=number.real("DOMAIN_RATE", 0),
                 burst=number.whole("DOMAIN_BURST", 1),
                 budget_rate=number.real("TRANSLATION_RATE", 0),
-                cooldown_s=number.real("BREAKER_COOLDOWN_S", 0),
+                cooldown_s=number.seconds("BREAKER_COOLDOWN_S"),
                 threshold=number.whole("BREAKER_THRESHOLD", 1),
+                share=number.real("BREAKER_SHARE", 0.01),
+                sample=number.whole("BREAKER_SAMPLE", 1),
                 patience=number.whole("BREAKER_PATIENCE", 0),
                 unhurried=not _decided(settings, "BREAKER_COOLDOWN_S"),
                 paces=_paces(settings),
@@ -153,10 +158,11 @@ class Config:
 
     def snapshot(self, options: Options, route: str) -> dict[str, Any]:
         """What a run records of its configuration: everything but secrets."""
+        limits = {name: "never" if value == float("inf") else value for name, value in asdict(self.limits).items()}
         return {
             "version": __version__, "route": route, "robots": "obey" if self.obey_robots else "ignore",
             "api_key": "set" if self.api_key else "not set",
-            "logins": sorted(self.logins), "options": asdict(options), "limits": asdict(self.limits),
+            "logins": sorted(self.logins), "options": asdict(options), "limits": limits,
             "retry": asdict(self.retry), "knobs": dict(self.knobs), "decided": sorted(self.decided),
             "privacy": self.privacy, "blobs": self.blobs,
         }  # fmt: skip
@@ -171,6 +177,10 @@ class _Numbers:
 
     def real(self, name: str, least: float) -> float:
         return float(self._checked(name, least, float, "a number"))
+
+    def seconds(self, name: str) -> float:
+        """A number of seconds, or ``never``."""
+        return float("inf") if self._settings.get(name) == "never" else self.real(name, 0)
 
     def _checked(self, name: str, least: float, kind: type[int] | type[float], what: str) -> float:
         value = self._settings.get(name)

@@ -7,9 +7,10 @@ ResearchError
 ├── StoreError                 the database cannot be used                       exit 3
 │     StoreCorrupt · StoreTooNew · StoreLocked · StoreFull · StoreUnwritable · FeedUnwritable
 ├── LeaseLost                  another worker owns the sub-job now: write nothing
+├── SpiderError                a mistake of ours, or of an add-on: that sub-job fails, the rest go on
 ├── RunError                   the run cannot go on, though its links are fine
 │     RobotsRefused (exit 4) · RobotsUnknown (4) · KeyRefused (5) · LoginRefused (5) · QuotaExhausted (6)
-│     SiteBlocked (7) · CertificateRefused (8) · NothingReached (9) · RunCancelled (130)
+│     SiteBlocked (BreakerOpen) (7) · CertificateRefused (8) · NothingReached (9) · RunCancelled (130)
 └── SourceError                what a site answered; carries provider and url
     ├── NothingThere           EMPTY    CommentsDisabled · NoCommentSection · TranscriptsDisabled
     │                                   NoTranscriptInLanguage · DanmakuDisabled
@@ -20,7 +21,7 @@ ResearchError
     │                                   RiskControl · AddressBanned · RequestBanned · VoucherOnly
     │                                   SignatureRefused · SilentRefusal
     ├── Transient              RETRY    ServerTrouble · Timeout · ConnectionLost · PartialResponse · EmptyPage
-    │                                   WrongContent · WrongVideo
+    │                                   WrongContent · WrongVideo · RequestLost
     ├── CursorExpired          RESTART
     └── LayoutChanged          PARK
 """
@@ -119,6 +120,10 @@ class LeaseLost(ResearchError):
     """Another worker owns this sub-job now; nothing was written."""
 
 
+class SpiderError(ResearchError):
+    """The program itself failed at this sub-job."""
+
+
 class RunError(ResearchError):
     """The run cannot go on."""
 
@@ -169,6 +174,10 @@ class SiteBlocked(RunError):
     """The site keeps refusing this address."""
 
     exit_code = 7
+
+
+class BreakerOpen(SiteBlocked):
+    """The line's breaker opened, and it was asked not to close again."""
 
 
 class CertificateRefused(RunError):
@@ -389,6 +398,10 @@ class WrongContent(Transient):
 
 class WrongVideo(Transient):
     """The answer belongs to another video."""
+
+
+class RequestLost(Transient):
+    """A request was dropped without an answer."""
 
 
 class CursorExpired(SourceError):

@@ -31,8 +31,10 @@ DOMAIN_RATES: dict[str, float] = {}  # requests a second to single domains: bili
 DOMAIN_BURST = 3000  # requests that may go out as fast as the caps allow before DOMAIN_RATE holds
 RETRY_BACKOFF_BASE = 1.5  # seconds before retry n: base ** n, plus up to half of it by chance
 RETRY_BACKOFF_CAP_S = 60.0
-BREAKER_COOLDOWN_S = 2.0  # how long a line pauses after a refusal without Retry-After; grows by 1.6 each time
+BREAKER_COOLDOWN_S = 2.0  # how long a line pauses after a refusal without Retry-After; grows by 1.6; or never
 BREAKER_THRESHOLD = 8  # passing faults in a row that open a line's breaker
+BREAKER_SHARE = 0.5  # or this share of faults among the last results
+BREAKER_SAMPLE = 40  # how many results that is
 BREAKER_PATIENCE = 8  # refusals in a row, nothing served between, after which the run stops (all is kept)
 TRANSLATION_RATE = 0.5  # machine translations a second: the site throttles them hardest; 0 = no such limit
 TRANSCRIPT_AGE_DAYS = 30.0  # with refresh=stale: transcripts older than this are read again

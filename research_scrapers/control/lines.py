@@ -43,10 +43,24 @@ class Line:
     """How many workers are on it."""
     taken: int = 0
     """How many of its sub-jobs were handed out."""
+    homes: int = 0
+    """How many workers are at home here."""
+    places: int = 1_000_000
+    """How many requests its site may have in flight: more workers than that bring nothing."""
 
     @property
     def open(self) -> bool:
         return self.failure is None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it has work for someone."""
+        return self.open and self.depth > 0
+
+    @property
+    def paused(self) -> bool:
+        """Whether its breaker is open: who works on it now, waits."""
+        return self.spider is not None and self.spider.gate.breaker(self.spider.line).open_for() > 0
 
     @property
     def for_transcripts(self) -> bool:
@@ -89,8 +103,8 @@ def in_turn(lines: Sequence[Line], boost: float) -> list[Line]:
 
 
 def at_home(lines: Sequence[Line], boost: float) -> list[Line]:
-    """Nobody steals: four fixed lines."""
-    return []
+    """Nobody steals: four fixed lines. Only a line that is nobody's home is worked on by all."""
+    return [line for line in lines if not line.homes]
 
 
 POLICIES: dict[str, Policy] = {"least": least, "most": most, "turn": in_turn, "none": at_home}

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess
@@ -20,7 +21,14 @@ from research_scrapers.control.watching import Watchers
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.progress import quieten
 from research_scrapers.crawling.session import Session, open_session, take_in_links
-from research_scrapers.errors import InputError, NothingReached, ResearchError, SettingInvalid, StoreError
+from research_scrapers.errors import (
+    InputError,
+    NothingReached,
+    QuotaExhausted,
+    ResearchError,
+    SettingInvalid,
+    StoreError,
+)
 from research_scrapers.links import Links
 from research_scrapers.models import Kind, Options
 from research_scrapers.providers import providers
@@ -85,7 +93,8 @@ def lines_of(order: Order, config: Config) -> list[Line]:
             spider = SPIDERS[name]
             options = config.options(arguments_of(name, order.arguments), spider.kinds)
             kinds = tuple(kind for kind in spider.kinds if options.danmaku or kind is not Kind.DANMAKU)
-            lines.append(Line(name, spider.provider_name, kinds))
+            places = config.in_flight(providers()[spider.provider_name])
+            lines.append(Line(name, spider.provider_name, kinds, places=places))
     if not lines:
         raise InputError(f"no line is left to work on. There are: {', '.join(SPIDERS)}")
     return lines
@@ -213,15 +222,22 @@ def _line_over(centre: Centre, line: Line, task: asyncio.Task[None]) -> None:
     logger.error("%s could not run", line.name, exc_info=failure)
     if not isinstance(failure, ResearchError):
         failure = InputError(f"{line.name}: {type(failure).__name__}: {failure}")
-    line.failure = failure
-    if not centre.begun:
-        centre.stop(failure)
+    centre.close_line(line, failure)
 
 
 def _result(session: Session, centre: Centre) -> Result:
     failure = centre.failure
     left = 0
     try:
+        session.ledger.release()
+        for line in centre.lines.values():
+            if isinstance(line.failure, QuotaExhausted) and line.failure.until:
+                until = datetime.fromisoformat(line.failure.until).timestamp()
+                session.ledger.park_all(until, line.failure.reason, line.provider, line.kinds)
+        parked = session.ledger.parked_until()
+        if parked is not None and failure is None:
+            moment = datetime.fromtimestamp(parked, UTC).isoformat(timespec="minutes")
+            failure = QuotaExhausted(f"what is left waits until {moment}; resume the run then", until=moment)
         left = session.end(failure.reason if failure else "interrupted")
         if failure is None and not left and not session.runs.reached(session.run.id):
             failure = NothingReached(

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from research_scrapers.crawling.library import Download, EngineAdapter, carried_session
+from research_scrapers.crawling.mishaps import mishap
 from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.requests import request_of
 from research_scrapers.crawling.spider import ResearchSpider
@@ -49,6 +50,7 @@ class AssistedSpider(ResearchSpider):
 
     def assist(self, walk: Walk, cursor: Cursor) -> None:
         """Begin an assisted step."""
+        walk.assisted += 1
         task = asyncio.get_running_loop().create_task(self._assist(walk, cursor))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -66,8 +68,13 @@ class AssistedSpider(ResearchSpider):
             failure = error if isinstance(error, ResearchError) else LayoutChanged(f"{type(error).__name__}: {error}")
             link = Ask(self.provider.link(walk.lease.video_id))
             request = request_of(link, self.provider, self.line, self.kind)
-            self._outbox.extend(self.failed(walk, cursor, link, request, failure, b"", tried=True))
-        self.news.set()
+            try:
+                self._outbox.extend(self.failed(walk, cursor, link, request, failure, b"", tried=True))
+            except Exception as mistake:
+                mishap(self, walk, mistake)
+        finally:
+            walk.assisted -= 1
+            self.news.set()
 
     async def carry(self, walk: Walk, ask: Ask) -> Response:
         """Download for a library, under the same limits as any request."""

@@ -1,8 +1,11 @@
-"""A breaker: after refusals or many faults in a row it lets nothing out for a while, then one probe."""
+"""A breaker: after a refusal, many faults in a row or too large a share of them it lets nothing out for a while, then
+one probe.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
@@ -13,6 +16,8 @@ _LONGEST_S = 3600.0
 _MOST_ASKED = 50
 _BAN_S = 600.0
 """A pause of this length is for a ban: one more try after it, and no other."""
+NEVER = float("inf")
+"""As a cool-down: once open, it stays so."""
 
 
 @dataclass(slots=True)
@@ -24,6 +29,10 @@ class Breaker:
     threshold: int = 8
     patience: int = 8
     clock: Callable[[], float] = time.monotonic
+    share: float = 0.5
+    """The part of the last results that, being faults, opens it; above 1 none does."""
+    sample: int = 40
+    """How many results that is measured over."""
     served: int = 0
     """How many requests were answered well: tells whether a refusal hit one request or everybody."""
     _open_until: float = 0.0
@@ -35,6 +44,8 @@ class Breaker:
     _banned: bool = False
     _asked: int = 0
     _victims: set[Hashable] = field(default_factory=set)
+    _results: deque[bool] = field(default_factory=deque)
+    """The last results since it was last opened: whether each was a fault."""
 
     @property
     def state(self) -> str:
@@ -72,6 +83,7 @@ class Breaker:
     def served_well(self) -> None:
         """An answer was what we asked for."""
         self.served += 1
+        self._note(fault=False)
         self._faults = self._openings = self._asked = 0
         self._half_open = self._refused = self._banned = False
         self._victims.clear()
@@ -92,19 +104,28 @@ class Breaker:
         return self._trip(least)
 
     def fault(self, victim: Hashable) -> None:
-        """A passing fault: open when there were many in a row."""
+        """A passing fault: open when there were many in a row, or among the last results, or if it was the probe."""
         self._faults += 1
         self._victims.add(victim)
         self._probe_until = 0.0
-        if self._faults >= self.threshold:
+        probe = self._half_open and self._open_until <= self.clock()
+        if self._note(fault=True) or probe or self._faults >= self.threshold:
             self._trip()
+
+    def _note(self, *, fault: bool) -> bool:
+        """Remember a result; returns whether too many of the last ones are faults."""
+        self._results.append(fault)
+        if len(self._results) > self.sample:
+            self._results.popleft()
+        return len(self._results) == self.sample and sum(self._results) >= self.share * self.sample
 
     def _trip(self, least: float = 0.0) -> float:
         now = self.clock()
         self._probe_until = 0.0
         if self._open_until <= now:  # answers that were under way when it opened tell nothing new
             pause = max(self.cooldown_s, least) * _GROWTH**self._openings
-            self._open_until = now + min(pause, max(self.cap_s, least))
+            self._open_until = now + (pause if pause == NEVER else min(pause, max(self.cap_s, least)))
+            self._results.clear()
             self._openings += 1
             self._faults = 0
             self._half_open = True

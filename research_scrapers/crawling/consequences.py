@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
-from research_scrapers.coverage import Conclusion
+from research_scrapers.coverage import Conclusion, up_to_date
+from research_scrapers.crawling.breaker import NEVER
 from research_scrapers.crawling.retry import FINAL
 from research_scrapers.errors import (
+    BreakerOpen,
     EmptyPage,
     LayoutChanged,
     LeaseLost,
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from research_scrapers.crawling.spider import ResearchSpider
     from research_scrapers.crawling.walk import Walk
+    from research_scrapers.store.pages import Lease
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +54,9 @@ def consequence(
         if breaker.exhausted and line == spider.line_of(lease.kind):  # a budget's end is its own
             spider.block(
                 lease.kind,
-                SiteBlocked(
+                BreakerOpen(f"{failure}")
+                if spider.config.limits.cooldown_s == NEVER
+                else SiteBlocked(
                     f"{failure}. What is left is kept: wait (an hour or more after a block), then run the same command"
                 ),
             )
@@ -99,6 +105,14 @@ def _write_down(spider: ResearchSpider, walk: Walk, cursor: Cursor, failure: Res
         ledger.end_empty(lease, failure.detail)
     else:
         walk.failure = failure
+
+
+def already_read(spider: ResearchSpider, lease: Lease) -> Conclusion | None:
+    """How a sub-job ends that an earlier run read, and not too long ago."""
+    if lease.kind is not Kind.TRANSCRIPT or spider.options.refresh == "always":
+        return None
+    oldest = spider.config.transcript_age_days if spider.options.refresh == "stale" else None
+    return up_to_date(spider.ledger.last_read(lease, spider.options), oldest, time.time())
 
 
 def finish(spider: ResearchSpider, walk: Walk) -> None:

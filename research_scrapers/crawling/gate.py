@@ -17,6 +17,7 @@ from research_scrapers.crawling.breaker import Breaker
 
 _LEAST_RATE, _SPEED_UP, _FREE_RATE = 2.0, 1.05, 100.0
 """After «too many requests»: never below so many a second, faster by so much with each good answer, free above."""
+_LONGEST_WAIT_S = 3600.0
 _LOOK_S = 0.5
 """How often a request that is held back looks whether the run is stopping."""
 
@@ -167,8 +168,9 @@ class Gate:
         if line not in self._breakers:
             limits = self.limits
             self._breakers[line] = Breaker(
-                limits.cooldown_s, limits.cooldown_cap_s, limits.threshold, limits.patience, self.clock
-            )
+                limits.cooldown_s, limits.cooldown_cap_s, limits.threshold, limits.patience, self.clock,
+                limits.share, limits.sample,
+            )  # fmt: skip
         return self._breakers[line]
 
     def nudge(self) -> None:
@@ -221,7 +223,7 @@ class Gate:
             ticket.not_before - now,
             self._paused.get(ticket.domain, 0.0) - now,
             self._paused.get(ticket.pace, 0.0) - now,
-            self.breaker(ticket.line).wait(),
+            min(self.breaker(ticket.line).wait(), _LONGEST_WAIT_S),  # one that stays open is no cap that others share
             self._bucket(ticket.pace).wait(now),
             self._slower[ticket.pace].wait(now) if ticket.pace in self._slower else 0.0,
             0.0,

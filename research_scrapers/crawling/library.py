@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -26,6 +27,7 @@ Download = Callable[[Ask], Coroutine[Any, Any, "Response"]]
 
 _OURS = frozenset({"user-agent", "accept-encoding", "connection", "content-length"})
 """Headers that the downloader sets itself."""
+_LOOK_S = 1.0
 
 
 class EngineAdapter(BaseAdapter):
@@ -55,11 +57,22 @@ class EngineAdapter(BaseAdapter):
         assert isinstance(body, str | bytes)
         headers = {name: str(value) for name, value in request.headers.items() if name.lower() not in _OURS}
         ask = Ask(request.url, request.method or "GET", headers, body.encode() if isinstance(body, str) else body)
-        answer = asyncio.run_coroutine_threadsafe(self._download(ask), self._loop).result()
+        answer = self._wait(asyncio.run_coroutine_threadsafe(self._download(ask), self._loop))
         told = self._shorten(answer.body)
         if told is answer.body:  # a page of which a line was of use is not kept
             self.answers[urlsplit(request.url).path] = answer
         return _as_requests(request, answer, told)
+
+    def _wait(self, coming: Future[Response]) -> Response:
+        """Not for ever: a loop that was stopped by force brings no answer, and this thread would outlive it."""
+        while True:
+            try:
+                return coming.result(_LOOK_S)
+            except TimeoutError:
+                if coming.done():
+                    raise
+                if not self._loop.is_running():
+                    raise requests.ConnectionError("the program is ending") from None
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -142,6 +142,10 @@ def _take_in(session: Session, links: Links, digest: str | None, work: Work, who
     logger.info("%s: %s", links.label, ", ".join(parts))
 
 
+def cancelled() -> RunCancelled:
+    return RunCancelled("what was on its way is stored; `research scrape --resume` goes on from here")
+
+
 async def keep_alive(session: Session, every_s: float, give_up: Callable[[ResearchError], None]) -> None:
     """Renew this process's leases until cancelled, and obey when somebody asks the run to stop."""
     renewed = time.monotonic()
@@ -149,7 +153,7 @@ async def keep_alive(session: Session, every_s: float, give_up: Callable[[Resear
         await asyncio.sleep(min(every_s, _LOOK_S))
         try:
             if session.runs.cancel_asked(session.run.id):
-                give_up(RunCancelled("what was on its way is stored; `research scrape --resume` goes on from here"))
+                give_up(cancelled())
             if time.monotonic() - renewed >= every_s:
                 session.ledger.heartbeat()
                 renewed = time.monotonic()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from research_scrapers.crawling.progress import close_run
-from research_scrapers.crawling.session import Session, keep_alive, open_session, take_in_links
+from research_scrapers.crawling.session import Session, cancelled, keep_alive, open_session, take_in_links
 from research_scrapers.errors import QuotaExhausted, ResearchError
 from research_scrapers.links import open_links
 from research_scrapers.models import Kind
@@ -42,6 +42,10 @@ class Source(Protocol):
     def stopped(self, spider: ResearchSpider, error: ResearchError) -> None:
         """It stops before its work is done."""
         return
+
+    def shared(self, spider: ResearchSpider, kind: Kind) -> bool:
+        """Whether another spider can bring what this one cannot."""
+        return False
 
     def leave(self, spider: ResearchSpider) -> None:
         """Its feeding is over; pages may still be under way."""
@@ -84,6 +88,8 @@ class Alone(Source):
     def over(self, spider: ResearchSpider) -> bool:
         if not self._dry or spider.busy:
             return False
+        if spider.session.runs.cancel_asked(spider.session.run.id):
+            raise cancelled()
         if spider.blocked:
             raise next(iter(spider.blocked.values()))
         until = spider.ledger.parked_until()

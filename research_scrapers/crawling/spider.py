@@ -7,7 +7,6 @@ to is told in ``consequences``.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import ChainMap, deque
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from scrapy import Request, Spider, signals
 
 from research_scrapers.config import Config, take_names
-from research_scrapers.coverage import CONCLUDE, Conclusion, up_to_date
-from research_scrapers.crawling.consequences import consequence, finish
+from research_scrapers.coverage import CONCLUDE, Conclusion
+from research_scrapers.crawling.consequences import already_read, consequence, finish
 from research_scrapers.crawling.gate import Gate
+from research_scrapers.crawling.mishaps import Lost, begun, block, end_given_up, give_back, guarded, watch
 from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.reading import forget, reading_of
 from research_scrapers.crawling.requests import request_of
@@ -27,7 +27,7 @@ from research_scrapers.crawling.session import Session
 from research_scrapers.crawling.source import Alone, Source
 from research_scrapers.crawling.visit import Visitor
 from research_scrapers.crawling.walk import Walk
-from research_scrapers.errors import LayoutChanged, LeaseLost, ResearchError, SourceError, StoreError
+from research_scrapers.errors import LayoutChanged, LeaseLost, ResearchError, SourceError, SpiderError, StoreError
 from research_scrapers.items import PageItem, Reading
 from research_scrapers.models import Answer, Ask, Cursor, Kind, Options, Page
 from research_scrapers.providers import Provider, Route, providers
@@ -104,6 +104,7 @@ class ResearchSpider(Spider):
         spider.retrier = Retrier(spider.config.retry, spider.gate, spider.line, spider.visitor)
         spider.routes = {kind: spider._route(kind) for kind in spider.active}
         crawler.signals.connect(spider._close, signal=signals.engine_stopped)
+        watch(spider, crawler)
         return spider
 
     config: Config
@@ -135,6 +136,9 @@ class ResearchSpider(Spider):
                 yield request
         except ResearchError as error:
             self.stop(error)
+        except Exception as error:
+            self.logger.exception("%s: a mistake of ours", self.name)
+            self.stop(SpiderError(f"{type(error).__name__}: {error}"))
         finally:
             # Also on Ctrl-C, which cancels start(): whoever waits at the gate must not hold up the shutdown.
             self._stopping = True
@@ -144,13 +148,16 @@ class ResearchSpider(Spider):
 
     async def _feed(self) -> AsyncIterator[Request | PageItem]:
         """Begin sub-jobs as they come, and hand on what those under way want, until nothing is left."""
+        lost = Lost(self)
         while not self._stopping:
             self.news.clear()
+            lost.look(list(self._walks.values()), _LOOK_AGAIN_S)
             while self._outbox:
                 yield self._outbox.popleft()
             lease = self.source.next(self)
             if lease is not None:
-                for request in self._begin(Walk(lease, self._window)):
+                walk = self._walks[lease.id] = Walk(lease, self._window)
+                for request in begun(self, walk, self._begin(walk)):
                     yield request
             elif not self._outbox:
                 if self.source.over(self):
@@ -173,24 +180,16 @@ class ResearchSpider(Spider):
     def _begin(self, walk: Walk) -> Iterator[Request]:
         lease = walk.lease
         if not lease.cursors and not lease.pages:
-            known = self.known(lease)
+            known = already_read(self, lease)
             if known is not None:
                 self.ledger.finish(lease, known, sort=self.options.sort)
-                self.source.ended(self, lease)
+                self.drop(walk)
                 return
             route = self.routes[lease.kind]
             start = route.start(lease.video_id, self.options, self._session_of(walk))
             self.ledger.begin(lease, start)
             walk.add([start])
-        self._walks[lease.id] = walk
         yield from self.go_on(walk)  # which ends it if its last page was stored, but not its end
-
-    def known(self, lease: Lease) -> Conclusion | None:
-        """How a sub-job ends that an earlier run read, and not too long ago."""
-        if lease.kind is not Kind.TRANSCRIPT or self.options.refresh == "always":
-            return None
-        oldest = self.config.transcript_age_days if self.options.refresh == "stale" else None
-        return up_to_date(self.ledger.last_read(lease, self.options), oldest, time.time())
 
     def conclude(self, lease: Lease) -> Conclusion:
         """What a walk is worth whose chains have all ended."""
@@ -247,10 +246,13 @@ class ResearchSpider(Spider):
 
     # -- answers -------------------------------------------------------------------------------------------------
 
-    async def parse(
+    def parse(self, response: Response, walk: Walk, cursor: Cursor, ask: Ask) -> AsyncIterator[PageItem | Request]:
+        """Read a page, store it, and only then go on."""
+        return guarded(self, walk, self._read_and_go_on(response, walk, cursor, ask))
+
+    async def _read_and_go_on(
         self, response: Response, walk: Walk, cursor: Cursor, ask: Ask
     ) -> AsyncIterator[PageItem | Request]:
-        """Read a page, store it, and only then go on."""
         assert response.request is not None
         reading = reading_of(self, response)
         try:
@@ -298,8 +300,11 @@ class ResearchSpider(Spider):
         route, session = self.routes[walk.lease.kind], self._session_of(walk)
         return route.read(walk.lease.video_id, cursor, reading.answer, reading.at, self.options, session)
 
-    async def on_error(self, failure: Failure) -> AsyncIterator[Request]:
+    def on_error(self, failure: Failure) -> AsyncIterator[Request]:
         """The transport failed for good, or the run is stopping."""
+        return guarded(self, failure.request.cb_kwargs["walk"], self._on_error(failure))  # type: ignore[attr-defined]
+
+    async def _on_error(self, failure: Failure) -> AsyncIterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]
         walk, cursor, ask = (request.cb_kwargs[name] for name in ("walk", "cursor", "ask"))
         cause = failure.value
@@ -316,22 +321,20 @@ class ResearchSpider(Spider):
         """A request of this walk was not sent: it goes on next time."""
         walk.halted = True
         walk.landed()
-        self._give_back(walk)
+        give_back(self, walk)
         self.news.set()
-
-    def _give_back(self, walk: Walk) -> None:
-        """Of a kind that is blocked while others go on, what was begun is free again for a later session."""
-        if walk.lease.kind in self.blocked and not walk.in_flight:
-            self.drop(walk)
-            self.ledger.let_go(walk.lease)
 
     def is_blocked(self, kind: Kind) -> bool:
         """Whether nothing more of this kind is sent, because the run stops or the site refuses it."""
         return self.failure is not None or kind in self.blocked
 
+    def holds(self, walk: Walk) -> bool:
+        """Whether this walk is under way."""
+        return self._walks.get(walk.lease.id) is walk
+
     def drop(self, walk: Walk) -> None:
         """This walk is over, for us."""
-        if self._walks.get(walk.lease.id) is walk:
+        if self.holds(walk):
             del self._walks[walk.lease.id]
             self.source.ended(self, walk.lease)
         self.news.set()
@@ -341,8 +344,8 @@ class ResearchSpider(Spider):
         if walk.done:
             finish(self, walk)
             self.drop(walk)
-        elif walk.halted and walk.lease.kind in self.blocked:
-            self._give_back(walk)
+        elif walk.halted and self.is_blocked(walk.lease.kind):
+            give_back(self, walk)
         else:
             yield from self._requests(walk)
         self.news.set()
@@ -372,13 +375,8 @@ class ResearchSpider(Spider):
     # -- stopping ------------------------------------------------------------------------------------------------
 
     def block(self, kind: Kind, error: ResearchError) -> None:
-        """The site refuses one kind for good: the others go on, and what is left of this one is kept."""
-        if not set(self.active) - {*self.blocked, kind, Kind.METADATA} or kind is Kind.METADATA:
-            self.stop(error)
-        elif kind not in self.blocked:
-            self.logger.error("%s of %s: %s. The rest goes on", kind, self.provider_name, error)
-            self.blocked[kind] = error
-            self.gate.close(self.line_of(kind))
+        """The site refuses one kind for good: the others go on."""
+        block(self, kind, error)
 
     def stop(self, error: ResearchError) -> None:
         """End the run early, with its reason; everything unfinished stays resumable."""
@@ -398,4 +396,5 @@ class ResearchSpider(Spider):
         return self.left > 0 or (self.begun and not self.closed_well)
 
     def _close(self) -> None:
+        end_given_up(self, self._walks.values())
         self.source.close(self)

@@ -21,6 +21,8 @@ class Walk:
         self.failure: ResearchError | None = None
         """Why the main chain could not go on, if it could not."""
         self.in_flight = 0
+        self.assisted = 0
+        """How many of these a library is at."""
         self.halted = False
         """A chain was given back unread because the run is stopping: the walk must not be called finished."""
         self._window = window

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from research_scrapers.coverage import Conclusion, Facts
-from research_scrapers.errors import LeaseLost, NotAVideo, reason_of
+from research_scrapers.errors import NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
+from research_scrapers.store.fence import Fence
 from research_scrapers.store.pages import Lease, Receipt, commit
 from research_scrapers.store.raw import Raw
-from research_scrapers.store.resolve import ANEW, end_dependants, make_invalid
+from research_scrapers.store.resolve import ANEW, end_dependants, fail_waiting, make_invalid
 
 LEASE_S = 120.0
 _FREE = ("status = 'pending' AND coalesce(not_before, 0) <= ?", "status = 'in_progress' AND lease_until < ?")
@@ -41,10 +42,12 @@ class Ledger:
 
     def claim(self, provider: str, routes: Mapping[Kind, str]) -> Lease | None:
         """Take the next sub-job that is free, or whose owner let its lease run out: of the first of these kinds that
-        has one, to be walked by the route that is named for it.
+        has one, to be walked by the route that is named for it. Of a run that was asked to stop, nothing.
         """
         now = self._clock()
         with self._store.writing(durable=False) as conn:
+            if conn.execute("SELECT 1 FROM runs WHERE id = ? AND cancel = 1", (self.run_id,)).fetchone():
+                return None
             for kind, route in routes.items():
                 for condition in _FREE:
                     while (row := self._take(conn, provider, kind, route, condition, now)) is not None:
@@ -85,9 +88,10 @@ class Ledger:
         """How many sub-jobs of each provider and kind wait: those that can be claimed, and all."""
         with self._store.explained():
             rows = self._store.conn.execute(
-                "SELECT provider, kind, sum(waits = 0), count(*) FROM sub_jobs WHERE run_id = ? AND status = 'pending'"
+                "SELECT provider, kind, sum(waits = 0 AND coalesce(not_before, 0) <= ?1), count(*) FROM sub_jobs"
+                " WHERE run_id = ?2 AND (status = 'pending' OR status = 'in_progress' AND lease_until < ?1)"
                 " GROUP BY provider, kind",
-                (self.run_id,),
+                (self._clock(), self.run_id),
             ).fetchall()
         return {(row[0], Kind(row[1])): (row[2], row[3]) for row in rows}
 
@@ -320,12 +324,19 @@ class Ledger:
         self._end_job(conn, lease)
         lease.outcome, lease.reason = "failed", reason
 
-    def park_all(self, until: float, reason: str) -> int:
-        """Put every waiting sub-job of this run back until a moment."""
+    def fail_waiting(self, provider: str, kinds: Iterable[Kind], reason: str, detail: str) -> int:
+        """Fail every sub-job of these kinds that waits; it can be tried again. Returns how many that were."""
+        with self._store.writing() as conn:
+            return fail_waiting(conn, (self.run_id, provider), tuple(kinds), (reason, detail), _iso(self._clock()))
+
+    def park_all(self, until: float, reason: str, provider: str | None = None, kinds: Iterable[Kind] = Kind) -> int:
+        """Put every waiting sub-job of this run, or of one provider and these kinds, back until a moment."""
+        kinds = tuple(kinds)
         with self._store.writing() as conn:
             return conn.execute(
-                "UPDATE sub_jobs SET not_before = ?, reason = ? WHERE run_id = ? AND status = 'pending'",
-                (until, reason, self.run_id),
+                "UPDATE sub_jobs SET not_before = ?, reason = ? WHERE run_id = ? AND status = 'pending'"  # noqa: S608
+                f" AND provider = coalesce(?, provider) AND kind IN ({', '.join('?' * len(kinds))})",
+                (until, reason, self.run_id, provider, *kinds),
             ).rowcount
 
     def parked_until(self) -> float | None:
@@ -346,9 +357,9 @@ class Ledger:
             (lease.job_id, lease.job_id),
         )
 
-    def _fenced(self, lease: Lease, *, durable: bool = False) -> _Fence:
+    def _fenced(self, lease: Lease, *, durable: bool = False) -> Fence:
         """Only records are worth waiting for the disk: where a walk stands and how it ended is found out again."""
-        return _Fence(self._store, lease, self._clock() + self._lease_s, durable=durable)
+        return Fence(self._store, lease, self._clock() + self._lease_s, durable=durable)
 
 
 def _give_back(conn: sqlite3.Connection, lease: Lease) -> None:
@@ -373,30 +384,6 @@ def _rerouted(conn: sqlite3.Connection, row: sqlite3.Row, route: str) -> sqlite3
         (route, row["id"]),
     ).fetchone()
     return again
-
-
-class _Fence:
-    """A transaction that begins by proving that the lease is still ours, and renews it."""
-
-    def __init__(self, store: Store, lease: Lease, until: float, *, durable: bool) -> None:
-        self._transaction = store.writing(durable=durable)
-        self._lease = lease
-        self._until = until
-
-    def __enter__(self) -> sqlite3.Connection:
-        conn = self._transaction.__enter__()
-        renewed = conn.execute(
-            "UPDATE sub_jobs SET lease_until = ? WHERE id = ? AND owner = ? AND attempt = ? AND status = 'in_progress'",
-            (self._until, self._lease.id, self._lease.owner, self._lease.attempt),
-        ).rowcount
-        if not renewed:
-            error = LeaseLost(f"{self._lease.kind} of {self._lease.video_id}, attempt {self._lease.attempt}")
-            self._transaction.__exit__(type(error), error, None)
-            raise error
-        return conn
-
-    def __exit__(self, *failure: object) -> bool | None:
-        return self._transaction.__exit__(*failure)  # type: ignore[arg-type]
 
 
 def _iso(moment: float) -> str:

@@ -97,3 +97,23 @@ def make_invalid(conn: sqlite3.Connection, job_id: int, reason: str) -> None:
     conn.execute("DELETE FROM artifacts WHERE sub_job_id IN (SELECT id FROM sub_jobs WHERE job_id = ?)", (job_id,))
     conn.execute("DELETE FROM sub_jobs WHERE job_id = ?", (job_id,))
     conn.execute("UPDATE jobs SET status = 'invalid', reason = ? WHERE id = ?", (reason, job_id))
+
+
+def fail_waiting(
+    conn: sqlite3.Connection, work: tuple[str, str], kinds: Sequence[Kind], why: tuple[str, str], moment: str
+) -> int:
+    """Fail what waits of a run and provider: these kinds, and with metadata also what waits for it."""
+    marks = ", ".join("?" * len(kinds))
+    dependants = " OR waits = 1" if Kind.METADATA in kinds else ""
+    failed = conn.execute(
+        "UPDATE sub_jobs SET status = 'failed', reason = ?, detail = ?, retriable = 1, finished_at = ?"  # noqa: S608
+        f" WHERE run_id = ? AND provider = ? AND status = 'pending' AND (kind IN ({marks}){dependants})",
+        (*why, moment, *work, *kinds),
+    ).rowcount
+    conn.execute(
+        "UPDATE jobs SET status = 'failed', reason = ?, detail = ? WHERE run_id = ? AND provider = ?"
+        " AND status IN ('pending', 'in_progress') AND NOT EXISTS (SELECT 1 FROM sub_jobs s WHERE s.job_id = jobs.id"
+        " AND s.status IN ('pending', 'in_progress'))",
+        (*why, *work),
+    )
+    return failed

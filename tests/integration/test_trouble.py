@@ -23,10 +23,10 @@ async def test_a_page_that_nobody_understands_is_kept_and_told(replica, workplac
     work.links(*yt.videos)
     read = WebRoute.read
 
-    def broken(self, video_id, cursor, answer, fetched_at, options):
+    def broken(self, video_id, cursor, answer, fetched_at, options, session):
         if video_id == yt.videos[0] and cursor.step == "page":
             raise KeyError("surprise")
-        return read(self, video_id, cursor, answer, fetched_at, options)
+        return read(self, video_id, cursor, answer, fetched_at, options, session)
 
     monkeypatch.setattr(WebRoute, "read", broken)
     await work.crawl_here()

@@ -1,6 +1,6 @@
 import pytest
 
-from research_scrapers.crawling.breaker import Breaker
+from research_scrapers.crawling.breaker import NEVER, Breaker
 from tests.factories import Clock
 
 
@@ -100,3 +100,36 @@ def test_a_probe_that_goes_again_does_not_wait_for_itself(breaker, clock):
     breaker.goes_again()
     assert breaker.wait() == 0
     assert breaker.state == "half-open"
+
+
+def test_a_share_of_faults_opens_it_though_none_follow_each_other(clock):
+    breaker = Breaker(cooldown_s=2, threshold=9, share=0.5, sample=10, clock=clock)
+    for _ in range(4):
+        breaker.fault("a")
+        breaker.served_well()
+    assert breaker.state == "closed"  # 4 of 8: not enough results to tell
+    breaker.served_well()
+    breaker.fault("a")
+    assert breaker.state == "open"  # 5 of 10
+    clock.now += 2
+    breaker.probing()
+    breaker.served_well()
+    breaker.fault("a")
+    assert breaker.state == "closed"  # the count began anew
+
+
+def test_a_fault_of_the_probe_opens_it_again(breaker, clock):
+    breaker.refused("a")
+    clock.now += 2
+    breaker.probing()
+    breaker.fault("b")
+    assert breaker.state == "open"
+
+
+def test_never_means_never(clock):
+    breaker = Breaker(cooldown_s=NEVER, threshold=3, clock=clock)
+    breaker.fault("a")
+    assert not breaker.exhausted
+    breaker.refused("a")
+    clock.now += 1e9
+    assert (breaker.state, breaker.exhausted, breaker.open_for()) == ("open", True, NEVER)
