@@ -43,13 +43,16 @@ def in_time(what: str, limit: float = SLOWEST_S) -> Iterator[None]:
         raise Broken(f"{what} took {took:.1f} s")
 
 
-def named(call: Callable[[], Any]) -> Any:
-    """What the call returns; ``None`` if it raised a failure that has a name. Anything else goes up."""
+def named(call: Callable[[], Any], *, told: str = "strict") -> Any:
+    """What the call returns; ``None`` if it raised a failure that has a name. Anything else goes up.
+
+    ``told``: how its sentence is encoded. What a site caused is stored; what a person typed is only shown to them.
+    """
     with in_time("a call"):
         try:
             return call()
         except ResearchError as error:
-            str(error).encode("utf-8")  # logs and tables must be able to tell it
+            str(error).encode("utf-8", told)
             return None
 
 

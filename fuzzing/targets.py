@@ -216,14 +216,14 @@ def run_config(data: bytes) -> None:
             settings.set(name, value, priority="cmdline")
         elif name:
             arguments[name] = value
-    config = named(lambda: Config.from_settings(settings))
+    config = named(lambda: Config.from_settings(settings), told="replace")
     config = config or Config.from_settings(_plain_settings())
     for kinds in ((Kind.COMMENTS,), (Kind.TRANSCRIPT,), (Kind.COMMENTS, Kind.DANMAKU)):
-        options = named(partial(config.options, arguments, kinds))
+        options = named(partial(config.options, arguments, kinds), told="replace")
         if options is not None:
             json.dumps(config.snapshot(options, "web"), allow_nan=False)
-            named(partial(wanted_of, options.languages, options.kinds, options.translate, options.tracks))
-            named(partial(providers()["bilibili"].route, Kind.DANMAKU, options, None))
+            named(partial(wanted_of, options.languages, options.kinds, options.translate, options.tracks), told="replace")
+            named(partial(providers()["bilibili"].route, Kind.DANMAKU, options, None), told="replace")
 
 
 @cache

@@ -191,7 +191,7 @@ class _Numbers:
         value = self._settings.get(name)
         try:
             number = kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SettingInvalid(f"{name}={value}: it must be {what}") from None
         if not least <= number < float("inf"):
             raise SettingInvalid(f"{name}={value}: it must be {what} of at least {least}")
@@ -273,7 +273,7 @@ def _by_domain(settings: BaseSettings, name: str, kind: type[int] | type[float],
             value = json.loads(value)
         for domain, number in dict(value).items():
             found[domain.strip()] = kind(number)
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         raise SettingInvalid(f"{name}={value}: write it as bilibili.com=2,youtube.com=16") from None
     for domain, amount in found.items():
         if domain not in known:
@@ -292,7 +292,7 @@ def _login(settings: BaseSettings) -> str | None:
         return value.removeprefix("SESSDATA=").rstrip(";") or None
     try:
         text = Path(file).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # among them: no text, no such person's home
         raise SettingInvalid(f"BILIBILI_COOKIES={file}: {getattr(error, 'strerror', None) or error}") from error
     found = re.search(r"(?:^|[\s;\"'])SESSDATA(?:=|\t|\"\s*:\s*\")([^\s;\"',]+)", text)
     listed = re.search(r'"name"\s*:\s*"SESSDATA"[^{}]*?"value"\s*:\s*"([^"]+)"', text)
@@ -306,11 +306,11 @@ def _origin(origin: str | None) -> str | None:
     """The replica's address, which must be on this machine: nobody is to be pointed at a stranger's server."""
     if not origin:
         return None
-    parts = urlsplit(origin)
     try:
+        parts = urlsplit(origin)
         loopback = parts.hostname == "localhost" or ip_address(parts.hostname or "").is_loopback
     except ValueError:
-        loopback = False
+        parts, loopback = urlsplit(""), False
     if parts.scheme != "http" or not loopback or parts.path.strip("/"):
         raise SettingInvalid(f"ORIGIN={origin}: it must be a loopback address such as http://127.0.0.1:8000")
     return origin.rstrip("/")
@@ -321,6 +321,6 @@ def _jobdir(value: str | None) -> str | None:
         return None
     try:
         Path(value).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingInvalid(f"JOBDIR={value}: {error.strerror}. Name a folder that can be made") from error
+    except (OSError, ValueError) as error:
+        raise SettingInvalid(f"JOBDIR={value}: {getattr(error, 'strerror', None) or error}. Name a folder that can be made") from error
     return value
