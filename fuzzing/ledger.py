@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -26,10 +27,12 @@ from tests.factories import Clock, comment
 
 OPTIONS = Options()
 LEASE_S = 60.0
-OWNERS = ("one", "two", "three")
+OWNERS = ("one", "two")
 WORK = {"youtube": (Kind.COMMENTS,), "bilibili": (Kind.METADATA, Kind.COMMENTS)}
 ENDED = ("success", "failed", "cancelled")
 _NAMES = st.lists(st.sampled_from("abcdefgh"), max_size=4)
+_TABLES = ("runs", "jobs", "sub_jobs", "checkpoints", "comments", "sightings", "comment_revisions", "videos")
+_MOSTLY = st.sampled_from((True, True, True, True, False))
 _OWNER = st.sampled_from(OWNERS)
 
 
@@ -38,7 +41,6 @@ class Held:
     """A lease as its owner remembers it, whether or not it still holds."""
 
     lease: Lease
-    ledger: Ledger
     chains: dict[str, Cursor] = field(default_factory=dict)
     """Where this owner believes its chains to stand."""
 
@@ -55,10 +57,21 @@ class Sub:
     """Chain → state, and where it stands while it is open."""
     first: dict[str, Cursor] = field(default_factory=dict)
     restarted: set[str] = field(default_factory=set)
+    dead: set[str] = field(default_factory=set)
+    """Threads whose token the site has forgotten."""
     status: str = "pending"
 
     def open(self) -> set[str]:
         return {name for name, (state, _) in self.chains.items() if state == "open"}
+
+
+@cache
+def _fresh() -> bytes:
+    """A database in which nothing has happened yet; to make one takes longer than to copy one."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "research.db"
+        Store(path).close()
+        return path.read_bytes()
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -69,6 +82,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._folder = tempfile.mkdtemp(prefix="ledger-")
+        (Path(self._folder) / "research.db").write_bytes(_fresh())
         self.store = Store(Path(self._folder) / "research.db")
         self.store.conn.execute("PRAGMA synchronous = OFF")
         self.clock = Clock(1_800_000_000.0)
@@ -115,7 +129,7 @@ class LedgerMachine(RuleBasedStateMachine):
             name: cursor.token for name, (state, cursor) in sub.chains.items() if state == "open"
         }, "an heir goes on where the last one stood"
         assert lease.collected == len(sub.seen)
-        held = Held(lease, ledger, {cursor.chain: cursor for cursor in lease.cursors})
+        held = Held(lease, {cursor.chain: cursor for cursor in lease.cursors})
         if not lease.cursors and not lease.pages and not sub.chains:
             first = self._cursor(MAIN)
             ledger.begin(lease, first)
@@ -123,9 +137,9 @@ class LedgerMachine(RuleBasedStateMachine):
             held.chains[MAIN] = first
         return held
 
-    @rule(held=leases, names=_NAMES, on=st.booleans(), threads=_NAMES, stale_token=st.booleans(), data=st.data())
+    @rule(held=leases, names=_NAMES, on=_MOSTLY, threads=_NAMES, right=_MOSTLY, data=st.data())
     def commit_page(
-        self, held: Held, names: list[str], on: bool, threads: list[str], stale_token: bool, data: st.DataObject
+        self, held: Held, names: list[str], on: bool, threads: list[str], right: bool, data: st.DataObject
     ) -> None:
         if not held.chains:
             return
@@ -134,10 +148,10 @@ class LedgerMachine(RuleBasedStateMachine):
         sub = self.subs[held.lease.id]
         following = self._cursor(chain) if on else None
         found = () if chain else tuple(Cursor(name, "replies", f"r{name}") for name in dict.fromkeys(threads))
-        asked = Cursor(chain, "page", "never") if stale_token else here
+        asked = here if right else Cursor(chain, "page", "never")
         page = Page(asked, self._records(held, names, chain), following, found)
         due = self._owns(held) and sub.chains.get(chain) == ("open", asked)
-        receipt = self._fenced(lambda: held.ledger.commit_page(held.lease, page, OPTIONS), due)
+        receipt = self._fenced(lambda: self._ledger(held.lease.owner).commit_page(held.lease, page, OPTIONS), due)
         if receipt is None:
             return
         fresh = set(self._ids(names, chain)) - sub.seen
@@ -160,7 +174,7 @@ class LedgerMachine(RuleBasedStateMachine):
         sub = self.subs[held.lease.id]
         if chain not in sub.chains:
             return
-        again = self._fenced(lambda: held.ledger.restart_chain(held.lease, chain), self._owns(held))
+        again = self._fenced(lambda: self._ledger(held.lease.owner).restart_chain(held.lease, chain), self._owns(held))
         if not self._owns(held):
             return
         assert (again is None) == (chain in sub.restarted), "once in a session"
@@ -170,8 +184,8 @@ class LedgerMachine(RuleBasedStateMachine):
             sub.chains[chain] = ("open", again)
             held.chains[chain] = again
 
-    @rule(held=leases, data=st.data())
-    def fail_chain(self, held: Held, data: st.DataObject) -> None:
+    @rule(held=leases, reason=st.sampled_from(("server_trouble", "cursor_expired")), data=st.data())
+    def fail_chain(self, held: Held, reason: str, data: st.DataObject) -> None:
         threads = sorted(name for name in held.chains if name)
         sub = self.subs[held.lease.id]
         if not threads:
@@ -180,20 +194,21 @@ class LedgerMachine(RuleBasedStateMachine):
         if sub.chains.get(chain, ("", None))[0] != "open":
             return
         due = self._owns(held)
-        self._fenced(lambda: held.ledger.fail_chain(held.lease, chain, "server_trouble", "500"), due)
+        self._fenced(lambda: self._ledger(held.lease.owner).fail_chain(held.lease, chain, reason, ""), due)
         held.chains.pop(chain)
         if due:
             sub.chains[chain] = ("failed", sub.chains[chain][1])
+            (sub.dead.add if reason == "cursor_expired" else sub.dead.discard)(chain)
 
     @rule(held=consumes(leases), empty=st.booleans())
     def finish(self, held: Held, empty: bool) -> None:
         sub, due = self.subs[held.lease.id], self._owns(held)
-        conclusion = CONCLUDE[held.lease.kind](held.ledger.facts(held.lease, OPTIONS))
+        conclusion = CONCLUDE[held.lease.kind](self._ledger(held.lease.owner).facts(held.lease, OPTIONS))
         if empty:
             conclusion = Conclusion(Outcome.EMPTY, "comments_disabled", "")
-        self._fenced(lambda: held.ledger.finish(held.lease, conclusion, sort="newest"), due)
+        self._fenced(lambda: self._ledger(held.lease.owner).finish(held.lease, conclusion, sort="newest"), due)
         if due:
-            ended = empty or not sub.open()
+            ended = conclusion.outcome is Outcome.EMPTY or not sub.open()
             self._free_again(sub, "success" if ended else "pending")
             if ended and held.lease.kind is Kind.METADATA:
                 self._waiting(held, None)
@@ -201,7 +216,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(held=consumes(leases), retriable=st.booleans())
     def fail(self, held: Held, retriable: bool) -> None:
         sub, due = self.subs[held.lease.id], self._owns(held)
-        self._fenced(lambda: held.ledger.fail(held.lease, "timeout", "", retriable=retriable), due)
+        self._fenced(lambda: self._ledger(held.lease.owner).fail(held.lease, "timeout", "", retriable=retriable), due)
         if due:
             self._free_again(sub, "failed")
             if held.lease.kind is Kind.METADATA:
@@ -210,9 +225,17 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(held=consumes(leases))
     def let_go(self, held: Held) -> None:
         due = self._owns(held)
-        self._fenced(lambda: held.ledger.let_go(held.lease), due)
+        self._fenced(lambda: self._ledger(held.lease.owner).let_go(held.lease), due)
         if due:
             self._free_again(self.subs[held.lease.id], "pending")
+
+    @rule(target=leases, owner=_OWNER, provider=st.sampled_from(tuple(WORK)), pages=st.integers(1, 3), data=st.data())
+    def claim_and_read(self, owner: str, provider: str, pages: int, data: st.DataObject) -> object:
+        """As a spider does it: rarely is anything else done with a new lease."""
+        held = self.claim(owner, provider)
+        for _ in range(pages if isinstance(held, Held) else 0):
+            self.commit_page(held, data.draw(_NAMES), data.draw(_MOSTLY), data.draw(_NAMES), True, data)
+        return held
 
     @rule(held=leases, count=st.integers(0, 3), part=st.sampled_from(("", "2")))
     def resolve(self, held: Held, count: int, part: str) -> None:
@@ -224,7 +247,7 @@ class LedgerMachine(RuleBasedStateMachine):
         videos = tuple(f"BV-{n}" for n in range(count))
         page = Page(here, resolved=videos, session={"part": part} if part else {})
         due = self._owns(held) and sub.chains.get(MAIN) == ("open", here)
-        if self._fenced(lambda: held.ledger.commit_page(held.lease, page, OPTIONS), due) is None:
+        if self._fenced(lambda: self._ledger(held.lease.owner).commit_page(held.lease, page, OPTIONS), due) is None:
             return
         sub.chains[MAIN] = ("done", here)
         held.chains.pop(MAIN)
@@ -233,47 +256,47 @@ class LedgerMachine(RuleBasedStateMachine):
             del self.subs[number]
         self._learn_new()
 
-    @rule(owner=_OWNER)
-    def heartbeat(self, owner: str) -> None:
+    @rule(what=st.sampled_from(("heartbeat", "release", "later", "expiry", "expiry", "back", "death")), owner=_OWNER)
+    def something_happens(self, what: str, owner: str) -> None:
+        """Signs of life, a lease that runs out, a clock that is set, a process that dies and is begun again."""
         mine = [sub for sub in self.subs.values() if sub.owner == owner]
-        assert self._ledger(owner).heartbeat() == len(mine)
-        for sub in mine:
-            sub.until = self.clock() + LEASE_S
-
-    @rule(owner=_OWNER)
-    def release(self, owner: str) -> None:
-        mine = [sub for sub in self.subs.values() if sub.owner == owner]
-        assert self._ledger("another").release(owners=[owner]) == len(mine)
-        for sub in mine:
-            self._free_again(sub, "pending")
-
-    @rule(seconds=st.sampled_from((1.0, 30.0, 61.0, 500.0)))
-    def time_goes_by(self, seconds: float) -> None:
-        self.clock.now += seconds
-
-    @rule()
-    def clock_jumps_back(self) -> None:
-        self.clock.now -= 20
-
-    @rule()
-    def the_process_dies(self) -> None:
-        """Nothing is written; the file is opened anew."""
-        path = self.store.path
-        self.store.close()
-        self.store = Store(path)
-        self.store.conn.execute("PRAGMA synchronous = OFF")
-        self.runs = Runs(self.store)
+        match what:
+            case "heartbeat":
+                assert self._ledger(owner).heartbeat() == len(mine)
+                for sub in mine:
+                    sub.until = self.clock() + LEASE_S
+            case "release":
+                assert self._ledger("another").release(owners=[owner]) == len(mine)
+                for sub in mine:
+                    self._free_again(sub, "pending")
+            case "later":
+                self.clock.now += LEASE_S / 2
+            case "expiry":
+                self.clock.now += LEASE_S + 1
+            case "back":
+                self.clock.now -= LEASE_S / 2
+            case _:
+                path = self.store.path
+                self.store.close()
+                self.store = Store(path)
+                self.store.conn.execute("PRAGMA synchronous = OFF")
+                self.runs = Runs(self.store)
 
     @rule()
     def reopen(self) -> None:
         """A new session of the run, with nobody else at work."""
         for owner in OWNERS:
-            self.release(owner)
+            self.something_happens("release", owner)
         self.runs.reopen("run")
         for row in self._rows("SELECT * FROM sub_jobs"):
             sub = self.subs[row["id"]]
             sub.status, sub.restarted = row["status"], set() if row["status"] == "pending" else sub.restarted
             if row["status"] == "pending":
+                dead = {name for name in sub.dead if sub.chains.get(name, ("",))[0] == "failed"}
+                if dead:  # only the main chain brings fresh tokens: it begins anew, and finds those threads again
+                    sub.chains = {name: kept for name, kept in sub.chains.items() if name not in dead}
+                    sub.chains[MAIN] = ("open", sub.first[MAIN])
+                sub.dead.clear()
                 sub.chains = {
                     name: ("open" if state == "failed" else state, cursor)
                     for name, (state, cursor) in sub.chains.items()
@@ -329,7 +352,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 for chain in list(one.chains):
                     if chain in one.chains:
                         here = one.chains[chain]
-                        one.ledger.commit_page(one.lease, Page(here, self._records(one, ["z"], chain)), OPTIONS)
+                        self._ledger("one").commit_page(one.lease, Page(here, self._records(one, ["z"], chain)), OPTIONS)
                         self.subs[one.lease.id].seen |= set(self._ids(["z"], chain))
                         self.subs[one.lease.id].chains[chain] = ("done", one.chains.pop(chain))
                 self.finish(one, empty=False)
@@ -345,22 +368,23 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def _fenced(self, verb: Callable[[], object], due: bool) -> object:
         """The verb works exactly if it is due; otherwise it says so and has changed nothing at all."""
-        before = None if due else list(self.store.conn.iterdump())
+        before = None if due else self._all()
         try:
             done = verb()
         except LeaseLost:
             assert not due, "the owner was turned away"
-            assert list(self.store.conn.iterdump()) == before, "a zombie has written"
+            assert self._all() == before, "a zombie has written"
             return None
         assert due, "a zombie was let in"
-        if (sub := self._sub_of_last()) is not None:
-            sub.until = self.clock() + LEASE_S
+        if self._touched is not None:
+            self._touched.until = self.clock() + LEASE_S
         return done
 
-    def _sub_of_last(self) -> Sub | None:
-        return self._touched
-
     _touched: Sub | None = None
+
+    def _all(self) -> list[object]:
+        """All that a verb could change."""
+        return [tuple(row) for table in _TABLES for row in self._rows(f"SELECT * FROM {table}")]
 
     def _owns(self, held: Held) -> bool:
         sub = self.subs.get(held.lease.id)
