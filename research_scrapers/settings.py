@@ -48,6 +48,7 @@ AUTOTHROTTLE_MAX_DELAY = 60.0  # [60.0]
 RETRY_TIMES = 3  # [2] retries of a passing fault; our own middleware reads it
 DOWNLOAD_TIMEOUT = 30  # [180] a page takes a second; half a minute of silence is a fault
 REDIRECT_ENABLED = False  # [True] a redirect here is a consent page or a block: the provider reads it
+METAREFRESH_ENABLED = False  # [True] likewise: a page that sends a browser elsewhere is read, not obeyed
 COOKIES_ENABLED = False  # [True] no session is carried from video to video
 HTTPERROR_ALLOW_ALL = True  # [False] the provider reads the errors too
 DOWNLOAD_MAXSIZE = 64 * 1024 * 1024  # [1 GB] the largest page on record is 4 MB

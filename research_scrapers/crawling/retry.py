@@ -20,6 +20,7 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    IgnoreRequest,
     ResponseDataLossError,
 )
 
@@ -32,6 +33,7 @@ from research_scrapers.errors import (
     SourceError,
     Timeout,
     Transient,
+    WrongContent,
 )
 from research_scrapers.models import Answer
 from research_scrapers.verdicts import RetryPolicy, Verdict, verdict
@@ -76,6 +78,8 @@ def failure_of(exception: BaseException) -> SourceError | CertificateRefused | N
         return PartialResponse("the body broke off")
     if isinstance(exception, DownloadCancelledError):
         return PartialResponse(f"the download was cancelled: {exception}")
+    if isinstance(exception, IgnoreRequest) and "DOWNLOAD_MAXSIZE" in str(exception):
+        return WrongContent("the answer is larger than DOWNLOAD_MAXSIZE once it is unpacked")
     if isinstance(
         exception,
         DownloadConnectionRefusedError | CannotResolveHostError | DownloadFailedError | TunnelError | OSError,
