@@ -18,7 +18,8 @@ def keep_body(store: Store, lease: Lease, body: bytes) -> Path:
     checksum = hashlib.blake2b(body, digest_size=16).hexdigest()
     path = folder / f"{lease.id}-{checksum}.gz"
     with store.explained():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for part in (folder.parent, folder):
+            part.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(gzip.compress(body))
     with store.writing() as conn:

@@ -187,9 +187,11 @@ def _read_short(cursor: Cursor, answer: Answer) -> Page:
         if answer.status in (200, 404, 410):
             raise VideoUnavailable("the short link has expired or never existed")
         raise WrongContent(f"status {answer.status} for a short link")
-    target = urljoin(answer.url, target)
     try:
+        target = urljoin(answer.url, target)
         found = links.recognise(target)
+    except ValueError:
+        raise NotAVideo(f"the short link leads nowhere, to {target[:100]}") from None
     except LinkNotRecognised as error:
         raise NotAVideo(error.detail) from None
     if found is None:
