@@ -352,7 +352,9 @@ class LedgerMachine(RuleBasedStateMachine):
                 for chain in list(one.chains):
                     if chain in one.chains:
                         here = one.chains[chain]
-                        self._ledger("one").commit_page(one.lease, Page(here, self._records(one, ["z"], chain)), OPTIONS)
+                        self._ledger("one").commit_page(
+                            one.lease, Page(here, self._records(one, ["z"], chain)), OPTIONS
+                        )
                         self.subs[one.lease.id].seen |= set(self._ids(["z"], chain))
                         self.subs[one.lease.id].chains[chain] = ("done", one.chains.pop(chain))
                 self.finish(one, empty=False)

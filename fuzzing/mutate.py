@@ -9,7 +9,16 @@ from typing import Any
 HEAD = 2
 """The first bytes of an input choose what is asked; see ``targets``."""
 _HUGE = (2**63, 2**64, -(2**63) - 1, 10**19, 10**40, 1e308, -0.0, 1e-320)
-_RAW = (b"NaN", b"-Infinity", b"1e999", b"1" * 5000, b"-" + b"9" * 400, b'"\\ud83d"', b'"\\u0000"', b"[" * 300 + b"]" * 300)
+_RAW = (
+    b"NaN",
+    b"-Infinity",
+    b"1e999",
+    b"1" * 5000,
+    b"-" + b"9" * 400,
+    b'"\\ud83d"',
+    b'"\\u0000"',
+    b"[" * 300 + b"]" * 300,
+)
 """What `json.dumps` would not write: put in as it is."""
 _TEXTS = (
     "", "x", "0", "-1", "9" * 19, "9" * 30, "1,234", "1.2K", "1e400", "\x00", "\ud83d", "\u202e", "\r\nX: y", "../../x",

@@ -222,7 +222,9 @@ def run_config(data: bytes) -> None:
         options = named(partial(config.options, arguments, kinds), told="replace")
         if options is not None:
             json.dumps(config.snapshot(options, "web"), allow_nan=False)
-            named(partial(wanted_of, options.languages, options.kinds, options.translate, options.tracks), told="replace")
+            named(
+                partial(wanted_of, options.languages, options.kinds, options.translate, options.tracks), told="replace"
+            )
             named(partial(providers()["bilibili"].route, Kind.DANMAKU, options, None), told="replace")
 
 
@@ -248,7 +250,9 @@ def run_cursor(data: bytes) -> None:
     place = data[0] % len(cases) if data else 0
     meta = cases[place][0]
     provider = "youtube" if place >= len(cases) - len(_cases("youtube", "track")) else "bilibili"
-    parser = "track" if provider == "youtube" else ("danmaku", "subtitles", "comments")[(data[1] if data[1:] else 0) % 3]
+    parser = (
+        "track" if provider == "youtube" else ("danmaku", "subtitles", "comments")[(data[1] if data[1:] else 0) % 3]
+    )
     session = {name: v if isinstance(v, str) else json.dumps(v) for name, v in meta.get("session", {}).items()}
     route = _route(provider, parser, meta, Options())
     cursor = Cursor(meta.get("chain", MAIN), meta["step"], text)
@@ -302,7 +306,9 @@ def _targets() -> Iterable[Target]:
     yield Target("links", run_links, _link_seeds)
     yield Target("config", run_config, _SETTINGS)
     yield Target("formats", run_formats, _texts(_SRT, "WEBVTT\n\n00:00.000 --> 00:01.000\n<v A>hi\n"))
-    yield Target("cursor", run_cursor, _with_head(b"1|2", b"3|40|52|x", b'{"url":"https://www.youtube.com/api/timedtext"}'))
+    yield Target(
+        "cursor", run_cursor, _with_head(b"1|2", b"3|40|52|x", b'{"url":"https://www.youtube.com/api/timedtext"}')
+    )
 
 
 TARGETS = {target.name: target for target in _targets()}

@@ -322,5 +322,7 @@ def _jobdir(value: str | None) -> str | None:
     try:
         Path(value).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise SettingInvalid(f"JOBDIR={value}: {getattr(error, 'strerror', None) or error}. Name a folder that can be made") from error
+        raise SettingInvalid(
+            f"JOBDIR={value}: {getattr(error, 'strerror', None) or error}. Name a folder that can be made"
+        ) from error
     return value

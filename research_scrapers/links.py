@@ -84,7 +84,10 @@ def open_links(value: str | None, *, stdin: BinaryIO | None = None) -> Links:
 
 def _path(value: str) -> Path | None:
     """The file that this may be the name of; a long list of links is none."""
-    if len(value) > _LONGEST_PATH or max(map(len, value.encode("utf-8", "surrogateescape").split(b"/"))) > _LONGEST_NAME:
+    if (
+        len(value) > _LONGEST_PATH
+        or max(map(len, value.encode("utf-8", "surrogateescape").split(b"/"))) > _LONGEST_NAME
+    ):
         return None
     try:
         return Path(value).expanduser()

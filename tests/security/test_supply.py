@@ -46,7 +46,9 @@ def _required(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[
 
 def test_every_dependency_is_pinned() -> None:
     ours = canonicalize_name(PROJECT["project"]["name"])
-    required = _required(PROJECT["project"]["name"], frozenset({"", *PROJECT["project"]["optional-dependencies"]}), set())
+    required = _required(
+        PROJECT["project"]["name"], frozenset({"", *PROJECT["project"]["optional-dependencies"]}), set()
+    )
     assert len(required) > 40
     assert required - {ours, "setuptools", "pip", "wheel"} <= PINNED.keys()
 
