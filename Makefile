@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+FUZZ_SECONDS ?= 30
 
-.PHONY: demo test lint format picture clean help
+.PHONY: demo test fuzz lint format picture clean help
 
 help:
 	@echo "make demo   collect from a local replica of both sites and show what came of it"
 	@echo "make test   lint, types, all tests, coverage: what CI runs (WORKERS=4 on a larger machine)"
+	@echo "make fuzz   hostile input for every parser, the links, the settings and the ledger (FUZZ_SECONDS=30 a target)"
 	@echo "make format let ruff format the code"
 	@echo "make picture draw the pictures in docs/ anew, from real runs"
 	@echo "make clean  remove the virtual environment and caches"
@@ -21,6 +23,13 @@ test: $(VENV)/.dev lint
 	$(BIN)/coverage run -m pytest --numprocesses=$(WORKERS) --dist=worksteal $(PYTEST)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=90
+
+# atheris guides by coverage; where it cannot be installed, inputs are changed by chance, and the table says so.
+fuzz: $(VENV)/.dev
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		atheris || echo "atheris cannot be installed here: changing inputs by chance instead"
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest -q tests/fuzz
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m fuzzing $(FUZZ)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

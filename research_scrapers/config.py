@@ -186,7 +186,7 @@ class _Numbers:
         value = self._settings.get(name)
         try:
             number = kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what}") from None
         if not least <= number < float("inf"):
             raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what} of at least {least}")
@@ -286,7 +286,7 @@ def _by_domain(settings: BaseSettings, name: str, kind: type[int] | type[float],
     known = sorted({domain for provider in providers().values() for domain in provider.hosts.values()})
     try:
         found = {domain: kind(number) for domain, number in knobs.split(value).items()}
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         raise SettingInvalid(f"{_told(settings, name)}: write it as bilibili.com=2,youtube.com=16") from None
     for domain, amount in found.items():
         if domain not in known:
@@ -311,7 +311,7 @@ def _login(settings: BaseSettings) -> str | None:
         return None
     try:
         text = Path(file).expanduser().read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # among them: no text, no such person's home
         raise SettingInvalid(f"BILIBILI_COOKIES={file}: {getattr(error, 'strerror', None) or error}") from error
     found = _in_export(text) or _in_table(text) or _in_header(text)
     if not found or not _COOKIE.fullmatch(found):
@@ -356,11 +356,11 @@ def _origin(origin: str | None) -> str | None:
     """The replica's address, which must be on this machine: nobody is to be pointed at a stranger's server."""
     if not origin:
         return None
-    parts = urlsplit(origin)
     try:
+        parts = urlsplit(origin)
         loopback = parts.hostname == "localhost" or ip_address(parts.hostname or "").is_loopback
     except ValueError:
-        loopback = False
+        parts, loopback = urlsplit(""), False
     if parts.scheme != "http" or not loopback or parts.path.strip("/"):
         raise SettingInvalid(f"ORIGIN={origin}: it must be a loopback address such as http://127.0.0.1:8000")
     return origin.rstrip("/")
@@ -371,6 +371,8 @@ def _jobdir(value: str | None) -> str | None:
         return None
     try:
         Path(value).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingInvalid(f"JOBDIR={value}: {error.strerror}. Name a folder that can be made") from error
+    except (OSError, ValueError) as error:
+        raise SettingInvalid(
+            f"JOBDIR={value}: {getattr(error, 'strerror', None) or error}. Name a folder that can be made"
+        ) from error
     return value

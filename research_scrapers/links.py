@@ -20,6 +20,8 @@ from research_scrapers.providers import providers
 _COMMENT = re.compile(r"(?:^|\s)#(?!!).*$")  # «#!v=» belongs to an old form of link
 _PRIORITY = re.compile(r"(?:priority=)?([+-]?\d{1,9})$")
 _SHOWN = 200
+_LONGEST_PATH, _LONGEST_NAME = 4000, 255
+"""What a file system takes."""
 _MORE = (
     "more than one thing on the line: one link, then a priority (priority=5), a deadline (deadline=2026-12-01T12:00) "
     "or a # comment"
@@ -55,7 +57,7 @@ class Links:
         if self.stdin is not None:
             return None
         if self.path is None:
-            return hashlib.blake2b("\n".join(self.texts).encode()).hexdigest()
+            return hashlib.blake2b("\n".join(self.texts).encode("utf-8", "surrogateescape")).hexdigest()
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "blake2b").hexdigest()
 
@@ -66,13 +68,13 @@ def open_links(value: str | None, *, stdin: BinaryIO | None = None) -> Links:
         raise LinksMissing("give a file with one link per line: -a links=links.txt (or links, or - for standard input)")
     if value == "-":
         return Links("standard input", stdin=stdin or sys.stdin.buffer)
-    path = Path(value).expanduser()
     try:
-        if path.is_file():
+        path = _path(value)
+        if path is not None and path.is_file():
             links = Links(value, path=path)
             with path.open("rb"):
                 pass
-        elif path.exists():
+        elif path is not None and path.exists():
             raise LinksMissing(f"{value} is not a file. Give a file with one link per line")
         else:
             texts = tuple(text.strip() for text in value.split(",") if text.strip())
@@ -84,6 +86,19 @@ def open_links(value: str | None, *, stdin: BinaryIO | None = None) -> Links:
     if next(iter(links), None) is None:
         raise LinksEmpty(f"{value} has no links: every line is blank or a comment")
     return links
+
+
+def _path(value: str) -> Path | None:
+    """The file that this may be the name of; a long list of links is none."""
+    if (
+        len(value) > _LONGEST_PATH
+        or max(map(len, value.encode("utf-8", "surrogateescape").split(b"/"))) > _LONGEST_NAME
+    ):
+        return None
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:  # of a person whom this machine does not know
+        return Path(value)
 
 
 def _decoded(file: BinaryIO) -> Iterator[str]:

@@ -19,7 +19,7 @@ from research_scrapers.errors import (
     SourceError,
     StoreError,
 )
-from research_scrapers.models import MAIN, Ask, Cursor, Outcome
+from research_scrapers.models import MAIN, Ask, Cursor, Kind, Outcome
 from research_scrapers.store.artifacts import keep_body
 from research_scrapers.verdicts import Verdict, retriable, verdict
 

@@ -73,7 +73,8 @@ class ProviderHandler(BaseDownloadHandler):
 
     async def download_request(self, request: Request) -> Response:
         parts = urlsplit(request.url)
-        if parts.scheme != "https" or parts.hostname not in self._hosts or parts.port not in (None, 443):
+        # The whole of it must be a host that we know: no name before an @, no other port, no other way to write it.
+        if parts.scheme != "https" or parts.netloc.lower().removesuffix(":443") not in self._hosts:
             raise OffsiteRefused(f"{parts.scheme}://{parts.netloc} belongs to no provider; the request was not sent")
         spider: ResearchSpider = self.crawler.spider  # type: ignore[assignment]
         meta = request.meta

@@ -65,6 +65,9 @@ class StorePipeline:
         except ResearchError as error:
             item.receipt.set_exception(error)
             raise DropItem(str(error), log_level="DEBUG") from error
+        except (ValueError, OverflowError) as error:  # no text, or a number that no database could hold
+            item.receipt.set_exception(LayoutChanged(f"a record cannot be stored: {error}"))
+            raise DropItem(str(error), log_level="DEBUG") from error
         stats = self._crawler.stats
         assert stats is not None
         stats.inc_value("research/pages")

@@ -7,13 +7,17 @@ from urllib.parse import urlsplit
 from scrapy import Request
 
 from research_scrapers.crawling.handler import KEY_PARAMETER, SIGNED
+from research_scrapers.errors import LayoutChanged
 from research_scrapers.models import Ask, Kind
 from research_scrapers.providers import Provider
 
 
 def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority: int = 0) -> Request:
     """The request, with the names under which its limits are counted."""
-    domain = provider.hosts[urlsplit(ask.url).netloc]
+    try:
+        domain = provider.hosts[urlsplit(ask.url).netloc]
+    except (KeyError, ValueError):
+        raise LayoutChanged(f"the site leads to {ask.url[:200]}, which is not its own") from None
     headers = dict(ask.headers)
     if provider.cookies and not ask.official:
         own = [headers["Cookie"]] if "Cookie" in headers else []

@@ -20,6 +20,7 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    IgnoreRequest,
     ResponseDataLossError,
 )
 
@@ -33,6 +34,7 @@ from research_scrapers.errors import (
     SourceError,
     Timeout,
     Transient,
+    WrongContent,
 )
 from research_scrapers.models import Answer
 from research_scrapers.verdicts import RetryPolicy, Verdict, verdict
@@ -81,6 +83,8 @@ def failure_of(exception: BaseException) -> SourceError | RunError | None:
         return PartialResponse("the body broke off")
     if isinstance(exception, DownloadCancelledError):
         return PartialResponse(f"the download was cancelled: {exception}")
+    if isinstance(exception, IgnoreRequest) and "DOWNLOAD_MAXSIZE" in str(exception):
+        return WrongContent("the answer is larger than DOWNLOAD_MAXSIZE once it is unpacked")
     if isinstance(
         exception,
         DownloadConnectionRefusedError | CannotResolveHostError | DownloadFailedError | TunnelError | OSError,

@@ -219,10 +219,14 @@ class ResearchSpider(Spider):
                 self.assist(walk, cursor)
                 continue
             kind = walk.lease.kind
-            ask = self.routes[kind].ask(walk.lease.video_id, cursor, self._session_of(walk), self.options)
-            request = request_of(
-                ask, self.provider, self.line_of(kind), kind, priority=_PRIORITY[kind] + walk.lease.priority
-            )
+            place = (self.provider, self.line_of(kind), kind)
+            try:
+                ask = self.routes[kind].ask(walk.lease.video_id, cursor, self._session_of(walk), self.options)
+                request = request_of(ask, *place, priority=_PRIORITY[kind] + walk.lease.priority)
+            except ResearchError as error:  # what cannot be asked for fails like what cannot be read
+                link = Ask(self.provider.link(walk.lease.video_id))
+                yield from self.failed(walk, cursor, link, request_of(link, *place), error, b"", tried=True)
+                continue
             request.meta["research_sub_job"] = walk.lease.id
             yield request.replace(
                 callback=self.parse, errback=self.on_error, cb_kwargs={"walk": walk, "cursor": cursor, "ask": ask}

@@ -15,6 +15,10 @@ from research_scrapers.errors import LayoutChanged, PartialResponse, WrongConten
 
 JSON_GUARD = b")]}'"
 """Prefix that keeps browsers from running some sites' JSON as a script."""
+LARGEST = 2**63 - 1
+"""The largest number that a database can hold. No count and no id is larger."""
+_LARGE, _MOST = 8 * 2**20, 4_000_000
+"""Of a body beyond so many bytes, so many values are believed: empty ones cost twenty times their room in memory."""
 
 
 def decode(body: bytes) -> Any:
@@ -22,6 +26,8 @@ def decode(body: bytes) -> Any:
     text = body.lstrip(b"\xef\xbb\xbf \t\r\n").removeprefix(JSON_GUARD).strip()
     if not text:
         raise PartialResponse("the body is empty")
+    if len(text) > _LARGE and sum(map(text.count, (b",", b"[", b"{"))) > _MOST:
+        raise LayoutChanged(f"{len(text)} bytes of JSON that hold millions of values")
     try:
         return msgspec.json.decode(text)
     except RecursionError:
@@ -86,10 +92,10 @@ def str_at(node: Any, *path: str | int) -> str | None:
 
 
 def int_at(node: Any, *path: str | int) -> int | None:
-    """The whole number at the path, also where the site writes numbers as text (as it does with 64-bit ones)."""
+    """The whole number at the path, also where the site writes numbers as text (as it does with 64-bit ones). One that
+    no database could hold is none.
+    """
     found = dig(node, *path)
-    if type(found) is int:
-        return found
     if type(found) is str and len(found) <= 19 and found.isascii() and found.isdigit():
-        return int(found)
-    return None
+        found = int(found)
+    return found if type(found) is int and -LARGEST <= found <= LARGEST else None

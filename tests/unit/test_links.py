@@ -133,3 +133,17 @@ def test_the_digest_follows_the_content(tmp_path):
 def test_a_million_lines_are_a_stream():
     lines = read_lines(f"{LINK}\n" for _ in range(10**12))
     assert isinstance(next(lines), Link)
+
+
+def test_a_long_list_of_links_is_not_taken_for_a_file():
+    ids = [f"{number:011}" for number in range(500)]
+    for form in ("{}", "https://www.youtube.com/watch?v={}"):
+        links = open_links(",".join(form.format(one) for one in ids))
+        assert [link.video_id for link in links] == ids
+        assert links.digest()
+
+
+def test_the_home_of_nobody_and_bytes_that_are_no_text():
+    for name in ("~nobody-at-all/links.txt", "x\0y", "\udcff.txt", "x" * 300):
+        with pytest.raises(LinksMissing):
+            open_links(name)

@@ -33,6 +33,7 @@ from research_scrapers.providers.bilibili.parts import (
     first_cursor,
     missing_chains,
     name_of,
+    number_in,
     numbered,
     part_at,
     read_pagelist,
@@ -74,7 +75,7 @@ class DanmakuRoute(Route):
         """The request for a cursor; for one that cannot be read, a harmless one, and `read` says why."""
         try:
             return self._ask(video_id, cursor, session)
-        except (CursorExpired, ValueError):
+        except CursorExpired:
             return endpoints.pagelist(video_id)
 
     def _ask(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
@@ -88,7 +89,7 @@ class DanmakuRoute(Route):
             case "xml":
                 return endpoints.danmaku_xml(cid)
             case "seg":
-                return endpoints.danmaku_segment(aid, cid, int(rest))
+                return endpoints.danmaku_segment(aid, cid, number_in(rest))
             case "month":
                 return endpoints.danmaku_month(cid, rest[:7])
             case "day":
@@ -131,7 +132,7 @@ class DanmakuRoute(Route):
         self, cursor: Cursor, part: Part, answer: Answer, now: str, options: Options, session: Session
     ) -> Page:
         view = _view(answer)
-        opened = int(cursor.token.partition("|")[2] or 0)
+        opened = number_in(cursor.token.partition("|")[2] or "0")
         others = missing_chains(session, options) if cursor.chain == MAIN and not opened else ()
         onward = after(part.part, session, options) if cursor.chain == MAIN else None
         found: tuple[Cursor, ...] = ()
@@ -212,7 +213,7 @@ def _read_segment(cursor: Cursor, answer: Answer, strip: Strip, rest: str, sessi
     if answer.status in (403, 404):
         raise PartialResponse(f"status {answer.status} for a special file")
     message = read_segment(answer.body)
-    if cursor.step == "seg" and len(message.range) == 2 and message.range[0] != (int(rest) - 1) * SEGMENT_MS:
+    if cursor.step == "seg" and len(message.range) == 2 and message.range[0] != (number_in(rest) - 1) * SEGMENT_MS:
         raise PartialResponse(f"another segment than {rest}")
     return Page(cursor, records=of_message(message.elems, strip), note=note)
 

@@ -12,10 +12,13 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from research_scrapers.errors import PartialResponse
+from research_scrapers.errors import LayoutChanged, PartialResponse
 
 SEGMENT_MS = 360_000
 """A segment is six minutes."""
+_LARGE, _LARGEST, _MOST = 2**20, 32 * 2**20, 200_000
+"""Of a body beyond so many bytes (and none beyond so many), so many danmaku are believed. The site gives a few
+thousand; an empty one takes two bytes of the message and a hundred times as many in memory."""
 
 _PACKAGE = "research_scrapers.bilibili"
 _Field = descriptor_pb2.FieldDescriptorProto
@@ -95,12 +98,44 @@ def message_class(name: str) -> Any:
 
 
 def _decoded(name: str, body: bytes) -> Any:
+    if len(body) > _LARGEST or (len(body) > _LARGE and _fields(body) > _MOST):
+        raise LayoutChanged(f"a protobuf message of {len(body)} bytes that holds too much to be believed")
     message = _classes()[name]()
     try:
         message.ParseFromString(body)
     except (DecodeError, ValueError, RecursionError):
         raise PartialResponse("the protobuf message breaks off or is damaged") from None
     return message
+
+
+def _fields(body: bytes) -> int:
+    """How many fields the message has at its top, counted until it is too many. What is damaged, the decoder tells."""
+    place = count = 0
+    while place < len(body) and count <= _MOST:
+        tag, place = _varint(body, place)
+        count += 1
+        match tag & 7:
+            case 0:
+                _, place = _varint(body, place)
+            case 1:
+                place += 8
+            case 2:
+                length, place = _varint(body, place)
+                place += length
+            case 5:
+                place += 4
+            case _:
+                break
+    return count
+
+
+def _varint(body: bytes, place: int) -> tuple[int, int]:
+    value = 0
+    for offset, byte in enumerate(body[place : place + 10]):
+        value |= (byte & 127) << 7 * offset
+        if byte < 128:
+            return value, place + offset + 1
+    return value, len(body)
 
 
 def read_segment(body: bytes) -> Any:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from research_scrapers.errors import LayoutChanged, WrongVideo
 from research_scrapers.models import Danmaku, content_hash
 from research_scrapers.providers.bilibili.times import exact
+from research_scrapers.providers.tree import LARGEST
 
 if TYPE_CHECKING:
     from research_scrapers.providers.bilibili.danmaku_xml import Element, Pool
@@ -100,8 +101,10 @@ def _of_element(element: Element, strip: Strip) -> Danmaku | None:
         progress = round(Decimal(fields[0]) * 1000)
         mode, size, color, sent, pool = (int(field) for field in fields[1:6])
         name, weight = str(int(fields[7])), int(fields[8]) if len(fields) > 8 and fields[8] else None
-    except (ValueError, InvalidOperation, OverflowError):
+    except (ValueError, ArithmeticError):
         raise LayoutChanged("a danmaku whose fields are no numbers") from None
+    if any(abs(number) > LARGEST for number in (mode, size, color, sent, pool)):
+        raise LayoutChanged("a danmaku with an impossible number")
     if not -_LONGEST < progress < _LONGEST:
         raise LayoutChanged("a danmaku at an impossible moment")
     return strip.build(

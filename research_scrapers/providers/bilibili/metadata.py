@@ -27,7 +27,7 @@ from research_scrapers.errors import (
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Video
 from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.bilibili import endpoints, links
-from research_scrapers.providers.bilibili.parts import Part, packed, read_parts
+from research_scrapers.providers.bilibili.parts import Part, number_in, packed, read_parts
 from research_scrapers.providers.bilibili.refusals import payload
 from research_scrapers.providers.bilibili.times import exact, iso
 from research_scrapers.providers.tree import dict_at, dig, int_at, list_at, str_at
@@ -187,16 +187,18 @@ def _read_short(cursor: Cursor, answer: Answer) -> Page:
         if answer.status in (200, 404, 410):
             raise VideoUnavailable("the short link has expired or never existed")
         raise WrongContent(f"status {answer.status} for a short link")
-    target = urljoin(answer.url, target)
     try:
+        target = urljoin(answer.url, target)
         found = links.recognise(target)
+    except ValueError:
+        raise NotAVideo(f"the short link leads nowhere, to {target[:100]}") from None
     except LinkNotRecognised as error:
         raise NotAVideo(error.detail) from None
     if found is None:
         raise NotAVideo(f"the short link leads away from Bilibili, to {target[:100]}")
     if found.startswith("b23:"):
         name, _, hop = cursor.token.partition("|")
-        hops = int(hop or 1)
+        hops = number_in(hop or "1")
         if hops >= _HOPS or found == f"b23:{name}":
             raise NotAVideo("the short link leads to short links only")
         return Page(cursor, next=Cursor(MAIN, "short", f"{found[4:]}|{hops + 1}"))
@@ -216,7 +218,7 @@ def _read_season(cursor: Cursor, answer: Answer) -> Page:
             raise VideoUnavailable("the season has no episodes, at least not for us")
         return Page(cursor, resolved=videos)
     extra = [one for section in list_at(result, "section") for one in _episodes(dig(section, "episodes"))]
-    wanted = int(cursor.token[2:])
+    wanted = number_in(cursor.token[2:])
     for number, video in [*main, *extra]:
         if number == wanted:
             return Page(cursor, resolved=(video,))

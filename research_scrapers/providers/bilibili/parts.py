@@ -72,9 +72,16 @@ def aid_of(video_id: str) -> str:
     return str(links.aid(video_id))
 
 
+def number_in(text: str) -> int:
+    """A number of ours in a cursor."""
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise CursorExpired(f"the cursor says {text[:20]!r} where a number was due")
+    return int(text)
+
+
 def part_at(session: Session, number: str) -> Part:
     """The part that a cursor names."""
-    found = known_parts(session).get(int(number)) if number.isascii() and number.isdigit() else None
+    found = known_parts(session).get(number_in(number))
     if found is None:
         raise CursorExpired(f"the cursor names part {number[:20]}, which is not known")
     return found
@@ -82,7 +89,8 @@ def part_at(session: Session, number: str) -> Part:
 
 def wanted_numbers(session: Session, options: Options) -> list[int]:
     """The numbers that a link or the person named, or else all of them."""
-    named = [int(text) for text in session.get("only_parts", "").split(",") if text.isascii() and text.isdigit()]
+    listed = session.get("only_parts", "").split(",")
+    named = [int(text) for text in listed if text.isascii() and text.isdigit() and len(text) < 16]
     if named:
         return sorted(set(named))
     numbers = sorted(known_parts(session)) or [1]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from research_scrapers.errors import LayoutChanged, NotStartedYet, VideoPrivate, VideoUnavailable
 from research_scrapers.models import MAIN, Answer, Ask, Comment, Cursor, Options, Page, Video, content_hash
 from research_scrapers.providers import NO_SESSION, Route, Session
+from research_scrapers.providers.tree import LARGEST
 from research_scrapers.providers.youtube.api_errors import thread_gone
 from research_scrapers.providers.youtube.endpoints import api_replies, api_threads, api_video
 from research_scrapers.providers.youtube.records import Frame
@@ -124,7 +125,8 @@ def _seconds(duration: str | None) -> int | None:
     if match is None:
         return None
     weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds
+    length = (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds
+    return length if length <= LARGEST else None
 
 
 def _read_threads(data: dict[str, Any], frame: Frame) -> Page:

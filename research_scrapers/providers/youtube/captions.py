@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _PROOF = frozenset({"xpe", "xbt", "xpv"})
 """Experiments under which an address answers nothing to whoever brings no proof token."""
+_HOSTS = frozenset({"www.youtube.com", "youtube.com", "m.youtube.com"})
+"""Where captions lie. No other host is ever asked."""
 _ORIGINAL = ".4"
 """How the id of the audio that the video was made with ends; dubs end in other numbers."""
 
@@ -128,11 +130,9 @@ def _address(url: str) -> str:
         url = SITE + url
     try:
         parts = urlsplit(url)
-        host = parts.hostname or ""
     except ValueError:
         return ""
-    home = host == "youtube.com" or host.endswith(".youtube.com")
-    return url if home and parts.scheme == "https" and "/timedtext" in parts.path else ""
+    return url if parts.netloc in _HOSTS and parts.scheme == "https" and "/timedtext" in parts.path else ""
 
 
 def _translations(renderer: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from research_scrapers.providers.tree import LARGEST
+
 SCALES = {
     **dict.fromkeys(("k", "tsd", "mil", "тыс", "tys", "tis", "rb", "ribu", "천", "千", "bin"), 10**3),
     **dict.fromkeys(("万", "萬", "만"), 10**4),
@@ -42,11 +44,12 @@ def parse_count(text: str | None) -> Count | None:
     scale = SCALES.get(word.lower())
     if scale is None:
         whole = _whole(digits)
-        return None if whole is None else Count(whole, True)
+        return None if whole is None or whole > LARGEST else Count(whole, True)
     decimals = re.sub(rf"[{_GAP}]", "", digits).replace(",", ".")
     if decimals.count(".") > 1:
         decimals = decimals.replace(".", "")
-    return Count(round(float(decimals) * scale), False)
+    rounded = round(float(decimals) * scale)
+    return Count(rounded, False) if rounded <= LARGEST else None
 
 
 def _whole(digits: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -42,6 +43,8 @@ _CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 VIDEO_PARTS = "snippet,contentDetails,statistics,status,liveStreamingDetails"
 
+_PLAIN = re.compile(r"[\w%=.~+/-]{1,1000}", re.ASCII)
+
 
 def watch_page(video_id: str, language: str = "en") -> Ask:
     """The page of a video. ``bpctr`` and ``has_verified`` skip the «are you sure?» page before sensitive videos."""
@@ -69,7 +72,7 @@ def player(video_id: str, client: str, session: Mapping[str, str], language: str
         "X-YouTube-Client-Name": number,
         "X-YouTube-Client-Version": described["clientVersion"],
     }
-    visitor = session.get("visitor_data")
+    visitor = _visitor(session)
     if visitor:
         context["visitorData"] = visitor
         headers["X-Goog-Visitor-Id"] = visitor
@@ -104,9 +107,15 @@ def parameter(url: str, name: str) -> str | None:
         return None
 
 
+def _visitor(session: Mapping[str, str]) -> str | None:
+    """The visitor id that the site gave, if it is one: it becomes a header."""
+    given = session.get("visitor_data", "")
+    return given if _PLAIN.fullmatch(given) else None
+
+
 def _innertube(url: str, payload: dict[str, Any], video_id: str, session: Mapping[str, str], language: str) -> Ask:
     version = session.get("client_version") or CLIENT_VERSION
-    visitor = session.get("visitor_data")
+    visitor = _visitor(session)
     client = {
         "hl": language,
         "gl": "US",

@@ -140,10 +140,13 @@ def _cut_out(text: bytes, start: int) -> dict[str, Any] | None:
 def _decode_start(piece: str) -> Any:
     quoted = _QUOTED.match(piece)
     if quoted:
-        piece = _JS_ESCAPE.sub(_unescape, quoted[1] or quoted[2] or "")
+        # Scripts write an emoji as two halves: they belong together again, and a half alone is no text.
+        halves = _JS_ESCAPE.sub(_unescape, quoted[1] or quoted[2] or "")
+        piece = halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     try:
-        return json.JSONDecoder().raw_decode(piece)[0]
-    except (ValueError, RecursionError):
+        value = json.JSONDecoder().raw_decode(piece)[0]
+        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 

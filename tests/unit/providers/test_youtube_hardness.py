@@ -18,6 +18,7 @@ from research_scrapers.models import MAIN, Answer, Cursor, Options
 from research_scrapers.providers.youtube.api import ApiRoute
 from research_scrapers.providers.youtube.refusals import judge
 from research_scrapers.providers.youtube.states import player_state
+from research_scrapers.providers.youtube.watch import read_watch
 from research_scrapers.providers.youtube.web import WebRoute
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "youtube"
@@ -191,3 +192,10 @@ def test_edits_change_the_hash_and_likes_do_not() -> None:
     ]
     assert liked != original
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_halves_of_an_emoji_in_a_script_belong_together() -> None:
+    """As a script writes it: two escapes for one sign. A half alone is no text and becomes a mark."""
+    told = rb"""{"a":"\\ud83d\\ude00","b":"\ud83d\ude00","c":"x\ud83d"}"""
+    body = b"<html><script>var ytInitialData = '" + told + b"';</script></html>"
+    assert read_watch(body).initial == {"a": "\U0001f600", "b": "\U0001f600", "c": "x\ufffd"}

@@ -1,0 +1,1 @@
+"""Hostile input for every place where the outside world comes in. See README.md."""
