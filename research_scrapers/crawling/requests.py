@@ -11,6 +11,9 @@ from research_scrapers.errors import LayoutChanged
 from research_scrapers.models import Ask, Kind
 from research_scrapers.providers import Provider
 
+_PRIORITY = {Kind.METADATA: 300, Kind.TRANSCRIPT: 200, Kind.DANMAKU: 100, Kind.COMMENTS: 0}
+"""Transcripts are short and their links expire, so they go before comments."""
+
 
 def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority: int = 0) -> Request:
     """The request, with the names under which its limits are counted."""
@@ -35,5 +38,11 @@ def request_of(ask: Ask, provider: Provider, line: str, kind: Kind, *, priority:
     if ask.signed:
         meta[SIGNED] = True
     return Request(
-        ask.url, method=ask.method, headers=headers, body=ask.body, meta=meta, priority=priority, dont_filter=True
+        ask.url,
+        method=ask.method,
+        headers=headers,
+        body=ask.body,
+        meta=meta,
+        priority=_PRIORITY[kind] + priority,
+        dont_filter=True,
     )

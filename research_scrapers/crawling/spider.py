@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from research_scrapers.store.pages import Lease
 
 _LOOK_AGAIN_S = 10.0
-_PRIORITY = {Kind.METADATA: 300, Kind.TRANSCRIPT: 200, Kind.DANMAKU: 100, Kind.COMMENTS: 0}
-"""Transcripts are short and their links expire, so they go before comments."""
 
 
 class ResearchSpider(Spider):
@@ -83,8 +81,7 @@ class ResearchSpider(Spider):
         self._stopping = False
         self.blocked: dict[Kind, ResearchError] = {}
         """Kinds that the site refuses us for so long that waiting here is pointless."""
-        self.left = 0  # sub-jobs that were not ended when the run was closed
-        self.begun = self.closed_well = False
+        self.begun, self.closed_well, self.left = False, False, 0  # left: not ended when the run was closed
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -222,7 +219,7 @@ class ResearchSpider(Spider):
             place = (self.provider, self.line_of(kind), kind)
             try:
                 ask = self.routes[kind].ask(walk.lease.video_id, cursor, self._session_of(walk), self.options)
-                request = request_of(ask, *place, priority=_PRIORITY[kind] + walk.lease.priority)
+                request = request_of(ask, *place, priority=walk.lease.priority)
             except ResearchError as error:  # what cannot be asked for fails like what cannot be read
                 link = Ask(self.provider.link(walk.lease.video_id))
                 yield from self.failed(walk, cursor, link, request_of(link, *place), error, b"", tried=True)
