@@ -78,10 +78,10 @@ class ResearchSpider(Spider):
         """What assisted steps have for Scrapy; `start` hands it over."""
         self.news = asyncio.Event()
         """Something changed that the feeding should look at."""
-        self._stopping = False
         self.blocked: dict[Kind, ResearchError] = {}
         """Kinds that the site refuses us for so long that waiting here is pointless."""
-        self.begun, self.closed_well, self.left = False, False, 0  # left: not ended when the run was closed
+        self._stopping = self.begun = self.closed_well = False
+        self.left = 0  # sub-jobs that were not ended when the run was closed
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
