@@ -76,6 +76,8 @@ KNOBS = {
         Knob("retry_backoff_cap_s", "RETRY_BACKOFF_CAP_S", "number"),
         Knob("breaker_cooldown_s", "BREAKER_COOLDOWN_S", "seconds"),
         Knob("breaker_threshold", "BREAKER_THRESHOLD", "whole"),
+        Knob("breaker_share", "BREAKER_SHARE", "number"),
+        Knob("breaker_sample", "BREAKER_SAMPLE", "whole"),
         Knob("breaker_patience", "BREAKER_PATIENCE", "whole"),
         Knob("comments_inflight_window", "COMMENTS_INFLIGHT_WINDOW", "whole"),
         Knob("transcripts_priority_boost", "TRANSCRIPTS_PRIORITY_BOOST", "number"),
@@ -85,6 +87,8 @@ KNOBS = {
         Knob("lease_s", "LEASE_S", "number"),
         Knob("enable_http_cache", "HTTPCACHE_ENABLED", "switch"),
         Knob("enable_raw_capture", "RAW_CAPTURE", "switch"),
+        Knob("privacy", "PRIVACY", "text", choices=("keep", "pseudonymise", "drop")),
+        Knob("blobs", "BLOBS", "text"),
         Knob("log_level", "LOG_LEVEL", "text", choices=("DEBUG", "INFO", "WARNING", "ERROR"), of_run=False),
     )
 }
