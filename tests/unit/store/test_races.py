@@ -91,32 +91,32 @@ def results(processes: list[subprocess.Popen[str]]) -> tuple[Counter[int], int]:
 
 @pytest.mark.parametrize("mode", ["finish", "let_go"])
 def test_four_processes_claim_everything_and_nothing_twice(tmp_path, mode):
-    store = run_with(tmp_path, 600)
+    store = run_with(tmp_path, 240)
     claimed, released = results(claimers(tmp_path / "research.db", mode))
-    assert len(claimed) == 600
+    assert len(claimed) == 240
     assert set(claimed.values()) == {1}
     assert released == 0
-    assert store.conn.execute("SELECT status, count(*) FROM sub_jobs GROUP BY 1").fetchall()[0][:] == ("success", 600)
+    assert store.conn.execute("SELECT status, count(*) FROM sub_jobs GROUP BY 1").fetchall()[0][:] == ("success", 240)
     assert store.conn.execute("SELECT DISTINCT status FROM jobs").fetchall()[0][0] == "success"
     store.close()
 
 
 def test_a_run_that_is_cancelled_while_four_processes_claim_loses_nothing(tmp_path):
-    store = run_with(tmp_path, 5000)
+    store = run_with(tmp_path, 1200)
     processes = claimers(tmp_path / "research.db", "cancel")
     time.sleep(0.3)
     Runs(store).ask_cancel("run_1")
     claimed, _ = results(processes)
     assert set(claimed.values()) == {1}
-    assert 0 < len(claimed) < 5000
+    assert 0 < len(claimed) < 1200
     rows = dict(map(tuple, store.conn.execute("SELECT status, count(*) FROM sub_jobs GROUP BY 1").fetchall()))
     assert set(rows) == {"success", "pending"}
-    assert sum(rows.values()) == 5000
+    assert sum(rows.values()) == 1200
     assert Runs(store).close("run_1", "run_cancelled") == rows["pending"]
     Runs(store).reopen("run_1")
     claimed, _ = results(claimers(tmp_path / "research.db", "finish"))
     assert len(claimed) == rows["pending"]
-    assert store.conn.execute("SELECT count(*) FROM sub_jobs WHERE status = 'success'").fetchone()[0] == 5000
+    assert store.conn.execute("SELECT count(*) FROM sub_jobs WHERE status = 'success'").fetchone()[0] == 1200
     store.close()
 
 
@@ -135,7 +135,7 @@ def test_a_deadline_that_passes_while_it_waits_ends_a_sub_job_with_its_reason(tm
 
 
 def test_four_processes_pass_a_deadline_over_once(tmp_path):
-    store = run_with(tmp_path, 300, deadline=time.time() - 1)
+    store = run_with(tmp_path, 100, deadline=time.time() - 1)
     claimed, _ = results(claimers(tmp_path / "research.db", "finish"))
     assert not claimed
     assert store.conn.execute("SELECT DISTINCT status, reason, attempt FROM sub_jobs").fetchall()[0][:] == (
