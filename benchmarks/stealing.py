@@ -113,7 +113,7 @@ def main() -> None:
         ) as replica,
     ):  # fmt: skip
         print(f"{options.links} links, 90 % on {options.heavy}, {options.latency_ms} ms, {options.workers} workers")
-        print("policy   links/min   against none   utilisation while work remains   overall   first result   stolen   own CPU")
+        print("policy   links/min   against none   utilisation while work remains   overall   first   stolen   own CPU")
         base = None
         for policy in options.policies.split(","):
             found = measure(replica, Path(name), policy, options)
@@ -121,7 +121,7 @@ def main() -> None:
             base = base or rate
             print(
                 f"{policy:8} {rate:9.0f} {rate / base:14.2f} {found['utilisation']:32.0%} {found['overall']:9.0%}"
-                f" {found['first']:12.2f} s {found['stolen']:8.0f} {found['cpu']:7.1f} s"
+                f" {found['first']:5.2f} s {found['stolen']:8.0f} {found['cpu']:7.1f} s"
             )
             if found["exit"]:
                 print(f"         it did not end well: exit code {found['exit']}")

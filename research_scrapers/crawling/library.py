@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ Download = Callable[[Ask], Coroutine[Any, Any, "Response"]]
 
 _OURS = frozenset({"user-agent", "accept-encoding", "connection", "content-length"})
 """Headers that the downloader sets itself."""
+_LOOK_S = 1.0
 
 
 class EngineAdapter(BaseAdapter):
@@ -51,9 +53,20 @@ class EngineAdapter(BaseAdapter):
         assert isinstance(body, str | bytes)
         headers = {name: str(value) for name, value in request.headers.items() if name.lower() not in _OURS}
         ask = Ask(request.url, request.method or "GET", headers, body.encode() if isinstance(body, str) else body)
-        answer = asyncio.run_coroutine_threadsafe(self._download(ask), self._loop).result()
+        answer = self._wait(asyncio.run_coroutine_threadsafe(self._download(ask), self._loop))
         self.answers[urlsplit(request.url).path] = answer
         return _as_requests(request, answer)
+
+    def _wait(self, coming: Future[Response]) -> Response:
+        """Not for ever: a loop that was stopped by force brings no answer, and this thread would outlive it."""
+        while True:
+            try:
+                return coming.result(_LOOK_S)
+            except TimeoutError:
+                if coming.done():
+                    raise
+                if not self._loop.is_running():
+                    raise requests.ConnectionError("the program is ending") from None
 
     def close(self) -> None:
         """Nothing is held open."""
