@@ -65,8 +65,7 @@ class ResearchSpider(Spider):
         super().__init__()
         self.arguments = arguments
         self.provider: Provider = providers()[self.provider_name]
-        self.kind = self.kinds[0]
-        self.active = self.kinds  # those that are wanted
+        self.kind, self.active = self.kinds[0], self.kinds  # active: those that are wanted
         self.line = f"{self.provider_name}:{self.kind}"
         self.failure: ResearchError | None = None
         """Why the run stopped before its work was done."""
