@@ -22,6 +22,7 @@ from scrapy.utils.defer import deferred_from_coro
 from research_scrapers.replica.launch import ReplicaProcess
 from research_scrapers.spiders.bili_comments import BiliCommentsSpider
 from research_scrapers.spiders.yt_comments import YtCommentsSpider
+from tests.forks import Forks
 
 ROOT = Path(__file__).parents[1]
 LOGIN = "replica-sessdata"
@@ -182,3 +183,11 @@ def workplace(tmp_path: Path) -> Callable[..., Workplace]:
         return Workplace(tmp_path, origin, **kwargs)
 
     return make
+
+
+@pytest.fixture
+def forks() -> Iterator[Forks]:
+    """Commands that start quickly, to be killed."""
+    forks = Forks()
+    yield forks
+    forks.close()

@@ -29,9 +29,10 @@ class Forks:
         self._pid = 0
 
     def start(self, command: list[str], env: dict[str, str], cwd: Path) -> None:
-        """Begin `python -m scrapy …`."""
-        assert command[1:3] == ["-m", "scrapy"]
-        self._tell({"arguments": command[2:], "env": env, "cwd": str(cwd)})
+        """Begin `python -m scrapy …` or `research …`."""
+        arguments = command[2:] if command[1:3] == ["-m", "scrapy"] else command
+        assert arguments[0] in ("scrapy", "research")
+        self._tell({"arguments": arguments, "env": env, "cwd": str(cwd)})
         self._pid = int(self._hear())
 
     def kill(self) -> int:
@@ -66,10 +67,11 @@ def _serve() -> None:
     import scrapy.extensions.feedexport
     import youtube_transcript_api  # noqa: F401
 
+    import research_scrapers.cli.main
     import research_scrapers.commands.crawl
     import research_scrapers.crawling.feeds
     import research_scrapers.spiders.yt_comments
-    import research_scrapers.spiders.yt_transcripts  # noqa: F401
+    import research_scrapers.spiders.yt_transcripts
 
     assert "twisted.internet.reactor" not in sys.modules
     assert "research_scrapers.settings" not in sys.modules  # it reads the environment
@@ -90,7 +92,10 @@ def _serve() -> None:
         os.environ.clear()
         os.environ.update(told["env"])
         sys.argv = told["arguments"]
-        scrapy.cmdline.execute(sys.argv)
+        if sys.argv[0] == "research":
+            research_scrapers.cli.main.main()
+        else:
+            scrapy.cmdline.execute(sys.argv)
         return
 
 

@@ -11,8 +11,6 @@ import time
 
 import pytest
 
-from tests.forks import Forks
-
 pytestmark = pytest.mark.long
 
 KILLS = 50
@@ -24,13 +22,6 @@ HALF_LISTED = 24
 """Videos whose watch page the library has read, and whose player answer is still to come."""
 QUICK = ("-s", "ROBOTSTXT_OBEY=False")
 """Fifty times less to wait for."""
-
-
-@pytest.fixture
-def forks():
-    forks = Forks()
-    yield forks
-    forks.close()
 
 
 def killed_again_and_again(forks, yt, work, command, chance, expected):

@@ -11,11 +11,9 @@ import time
 import pytest
 
 from tests.conftest import LOGIN
-from tests.integration.test_kill import _requests, _wait_until_working, forks
+from tests.integration.test_kill import _requests, _wait_until_working
 
 pytestmark = pytest.mark.long
-
-__all__ = ["forks"]
 
 KILLS = 25
 

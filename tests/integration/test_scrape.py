@@ -140,9 +140,9 @@ def pages(work) -> int:
         return 0
 
 
-def wait_for(condition, process, seconds: float = 60) -> None:
+def wait_for(condition, process=None, seconds: float = 60) -> None:
     until = time.monotonic() + seconds
-    while not condition() and process.poll() is None and time.monotonic() < until:
+    while not condition() and (process is None or process.poll() is None) and time.monotonic() < until:
         time.sleep(0.02)
 
 
@@ -221,23 +221,22 @@ def test_a_run_that_is_cancelled_from_outside_stops_and_can_be_resumed(replica, 
 KILLS = int(os.environ.get("SCRAPE_KILLS", "50"))
 
 
-def test_fifty_kills_of_the_whole_thing_lose_nothing_and_store_nothing_twice(replica, workplace):
+def test_fifty_kills_of_the_whole_thing_lose_nothing_and_store_nothing_twice(replica, workplace, forks):
     site = replica("--latency-ms", "250", spec=world(90))
     work = workplace(site.origin)
     chance = random.Random(2)
-    process = started(work, "--links", str(work.links(*links_of(site))))
-    kills = 0
-    while kills < KILLS:
+    what = ("--links", str(work.links(*links_of(site))))
+    plain = {name: value for name, value in environment(work).items() if not name.startswith("COVERAGE")}
+    for _ in range(KILLS):
         before = pages(work)
-        wait_for(lambda before=before: pages(work) > before, process)
+        forks.start(["research", *command(work, *what)[3:]], plain, work.folder)
+        wait_for(lambda before=before: pages(work) > before)
         time.sleep(chance.uniform(0.0, 0.3))
-        assert process.poll() is None, "the run ended before all kills were done: make it longer"
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        kills += 1
-        process = started(work, "--resume", "last")
-    _, told = process.communicate(timeout=200)
-    assert process.returncode == 0, told[-2000:]
+        assert forks.kill() == -signal.SIGKILL, "the run ended before all kills were done: make it longer"
+        what = ("--resume", "last")
+    site.latency(0)
+    done = scrape(work, "--resume", "last")
+    assert done.returncode == 0, done.stderr[-2000:]
     check_ended(site, work, 5)
     check_exact(site, work)
     assert work.query("PRAGMA integrity_check") == [("ok",)]
