@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.util
 import os
 import random
@@ -16,10 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzing.mutate import mutate
-from fuzzing.targets import ROOT, TARGETS, Target
+from fuzzing.targets import FOUND, ROOT, TARGETS, Target, keep
 
-FOUND = ROOT / "fuzzing" / "found"
-"""Where inputs are kept that broke something. ``python -m fuzzing --replay`` runs them again."""
 _EXECUTIONS = re.compile(r"^#(\d+)\s", re.M)
 _COVERED = re.compile(r"cov: (\d+) ft: (\d+)")
 
@@ -47,7 +44,7 @@ def by_chance(target: Target, seconds: float, seed: int) -> Row:
         try:
             target.run(data)
         except Exception as error:
-            path = _keep(target.name, data)
+            path = keep(target.name, data)
             traceback.print_exc()
             told = f"{type(error).__name__}: {error}"[:120]
             return Row(target.name, "chance", executions, time.monotonic() - began, None, f"{told} → {path}")
@@ -56,7 +53,7 @@ def by_chance(target: Target, seconds: float, seed: int) -> Row:
 
 def guided(target: Target, seconds: float, seed: int, corpus: Path) -> Row:
     """The same under atheris, in a process of its own, for it ends with the first failure."""
-    FOUND.mkdir(exist_ok=True)
+    FOUND.mkdir(exist_ok=True)  # where libFuzzer leaves what hung or grew
     command = [sys.executable, "-m", "fuzzing.coverage_guided", target.name, str(corpus / target.name),
                f"-max_total_time={seconds:.0f}", f"-seed={seed}", "-timeout=10", "-rss_limit_mb=2048",
                "-max_len=500000", f"-artifact_prefix={FOUND / target.name}-", "-print_final_stats=1"]  # fmt: skip
@@ -75,13 +72,6 @@ def guided(target: Target, seconds: float, seed: int, corpus: Path) -> Row:
         target.name, "atheris", int(counts[-1]) if counts else 0, time.monotonic() - began,
         int(covered[-1][0]) if covered else None, broken,
     )  # fmt: skip
-
-
-def _keep(name: str, data: bytes) -> Path:
-    FOUND.mkdir(exist_ok=True)
-    path = FOUND / f"{name}-{hashlib.blake2b(data, digest_size=6).hexdigest()}"
-    path.write_bytes(data)
-    return path.relative_to(ROOT)
 
 
 def replay() -> int:

@@ -11,7 +11,7 @@ import atheris
 with atheris.instrument_imports(include=["research_scrapers.providers", "research_scrapers.links",
                                          "research_scrapers.config", "research_scrapers.formats"]):  # fmt: skip
     from fuzzing.mutate import mutate
-    from fuzzing.targets import TARGETS
+    from fuzzing.targets import TARGETS, keep
 
 
 def _changed(data: bytes, largest: int, seed: int) -> bytes:
@@ -27,7 +27,15 @@ def main() -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(target.seeds()):
         (corpus / f"seed-{number:03}").write_bytes(seed)
-    atheris.Setup([sys.argv[0], str(corpus), *sys.argv[3:]], target.run, custom_mutator=_changed)
+
+    def run(data: bytes) -> None:
+        try:
+            target.run(data)
+        except Exception:
+            keep(target.name, data)  # libFuzzer does not, where the failure is an exception
+            raise
+
+    atheris.Setup([sys.argv[0], str(corpus), *sys.argv[3:]], run, custom_mutator=_changed)
     atheris.Fuzz()
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
+from fuzzing.ledger_model import Held, Sub, fresh
 from research_scrapers.coverage import CONCLUDE, Conclusion
 from research_scrapers.errors import LeaseLost
 from research_scrapers.models import MAIN, Cursor, Kind, Link, Options, Outcome, Page
 from research_scrapers.store.database import Store
 from research_scrapers.store.ledger import Ledger
-from research_scrapers.store.pages import Lease
 from research_scrapers.store.runs import Runs
 from tests.factories import Clock, comment
 
@@ -36,44 +34,6 @@ _MOSTLY = st.sampled_from((True, True, True, True, False))
 _OWNER = st.sampled_from(OWNERS)
 
 
-@dataclass
-class Held:
-    """A lease as its owner remembers it, whether or not it still holds."""
-
-    lease: Lease
-    chains: dict[str, Cursor] = field(default_factory=dict)
-    """Where this owner believes its chains to stand."""
-
-
-@dataclass
-class Sub:
-    """What the model knows of a sub-job."""
-
-    owner: str | None = None
-    attempt: int = 0
-    until: float = 0.0
-    seen: set[str] = field(default_factory=set)
-    chains: dict[str, tuple[str, Cursor]] = field(default_factory=dict)
-    """Chain → state, and where it stands while it is open."""
-    first: dict[str, Cursor] = field(default_factory=dict)
-    restarted: set[str] = field(default_factory=set)
-    dead: set[str] = field(default_factory=set)
-    """Threads whose token the site has forgotten."""
-    status: str = "pending"
-
-    def open(self) -> set[str]:
-        return {name for name, (state, _) in self.chains.items() if state == "open"}
-
-
-@cache
-def _fresh() -> bytes:
-    """A database in which nothing has happened yet; to make one takes longer than to copy one."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "research.db"
-        Store(path).close()
-        return path.read_bytes()
-
-
 class LedgerMachine(RuleBasedStateMachine):
     """Rules are the verbs; invariants are the promises."""
 
@@ -82,7 +42,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._folder = tempfile.mkdtemp(prefix="ledger-")
-        (Path(self._folder) / "research.db").write_bytes(_fresh())
+        (Path(self._folder) / "research.db").write_bytes(fresh())
         self.store = Store(Path(self._folder) / "research.db")
         self.store.conn.execute("PRAGMA synchronous = OFF")
         self.clock = Clock(1_800_000_000.0)

@@ -6,6 +6,7 @@ are where mutation begins.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -37,6 +38,8 @@ from research_scrapers.providers.youtube.tree import decode_object
 ROOT = Path(__file__).resolve().parents[1]
 FIXTURES = ROOT / "fixtures"
 RECORDINGS = Path(os.environ.get("RESEARCH_RECORDINGS") or ROOT.parent / "shared" / "recordings")
+FOUND = ROOT / "fuzzing" / "found"
+"""Where inputs are kept that broke something. ``python -m fuzzing --replay`` runs them again."""
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 STATUSES = (200, 200, 200, 400, 403, 404, 412, 429, 500, 302, 206, 204)
 HEADERS = {"date": "Mon, 16 Nov 2026 12:00:00 GMT"}
@@ -312,3 +315,11 @@ def _targets() -> Iterable[Target]:
 
 
 TARGETS = {target.name: target for target in _targets()}
+
+
+def keep(name: str, data: bytes) -> Path:
+    """Keep an input that broke a target."""
+    FOUND.mkdir(exist_ok=True)
+    path = FOUND / f"{name}-{hashlib.blake2b(data, digest_size=6).hexdigest()}"
+    path.write_bytes(data)
+    return path.relative_to(ROOT)
