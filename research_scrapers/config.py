@@ -270,6 +270,8 @@ def _paces(settings: BaseSettings) -> dict[str, Pace]:
             pace = general
         if _decided(settings, "CONCURRENT_REQUESTS_PER_DOMAIN"):
             pace = replace(pace, in_flight=general.in_flight)
+        if _decided(settings, "DOWNLOAD_DELAY"):  # Scrapy's own way to say how fast: it takes the bucket's place
+            pace = replace(pace, rate=general.rate, burst=general.burst)
         if _decided(settings, "DOMAIN_RATE"):
             pace = replace(pace, rate=general.rate)
         if _decided(settings, "DOMAIN_BURST"):

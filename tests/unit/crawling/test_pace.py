@@ -65,6 +65,7 @@ def test_the_defaults():
         ({"CONCURRENT_REQUESTS_PER_DOMAIN": 3}, (3, 1.0, 20)),
         ({"DOMAIN_RATE": 4}, (2, 4.0, 20)),
         ({"DOMAIN_BURST": 7}, (2, 1.0, 7)),
+        ({"DOWNLOAD_DELAY": 0.5}, (2, 5.0, 3000)),
         ({"DOMAIN_RATE": 4, "DOMAIN_RATES": "bilibili.com=2"}, (2, 2.0, 20)),
     ],
 )
