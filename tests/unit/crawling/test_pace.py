@@ -79,7 +79,7 @@ def test_what_a_person_decides_wins(settings, expected):
         ({"DOMAIN_CONCURRENCY": "bilibili.com"}, "write it as bilibili.com=2"),
         ({"DOMAIN_CONCURRENCY": "bilibili.com=two"}, "write it as"),
         ({"DOMAIN_CONCURRENCY": "bilibili.com=0"}, "at least 1"),
-        ({"DOMAIN_CONCURRENCY": "bilbili.com=2"}, "no domain of ours. There are: bilibili.com"),
+        ({"DOMAIN_CONCURRENCY": "bilbili.com=2"}, "no domain of ours. Did you mean bilibili.com"),
         ({"DOMAIN_RATES": "bilibili.com=-1"}, "at least 0"),
         ({"DOMAIN_RATES": "bilibili.com=inf"}, "at least 0"),
         ({"DOMAIN_RATES": "bilibili.com=nan"}, "at least 0"),
