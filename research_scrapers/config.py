@@ -31,7 +31,7 @@ SCRAPYS = (
     "AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY", "AUTOTHROTTLE_TARGET_CONCURRENCY",
 )  # fmt: skip
 """Scrapy's own numbers, checked here so that a slip of the pen is told in a sentence."""
-_COOKIE = re.compile(r"[!#-+\--:<-\[\]-~]+")
+_COOKIE = re.compile(r"[!#-:<-\[\]-~]+")
 """What a cookie's value may consist of."""
 _PROJECT, _RUN, FLAG, _COMMAND = 20, 30, 35, 40
 """Scrapy's priorities: the project's settings, and above them what a person has decided: in an earlier session of the

@@ -225,7 +225,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
         if variable in VARIABLES:
             if value.strip():
                 found[VARIABLES[variable].name] = (value.strip(), f"the variable {variable}")
-        elif variable.startswith(PREFIX) and variable != WHERE_FILE:
+        elif variable.startswith(PREFIX) and variable not in (WHERE_FILE, "RESEARCH_PRIVACY_KEY"):
             # Other programs may have variables that begin so: only what is nearly one of ours is a slip of the pen.
             near = difflib.get_close_matches(variable.removeprefix(PREFIX).lower(), KNOBS, n=1, cutoff=_NEAR)
             if near:

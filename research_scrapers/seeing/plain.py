@@ -32,13 +32,14 @@ def _told(line: LineView) -> str:
 
 
 class Plain(Watcher):
-    """Tells every few seconds."""
+    """Tells at once, and then every few seconds."""
 
     def __init__(self, observer: Observer, every_s: float = _EVERY_S) -> None:
         self._observer = observer
         self._ticking = Ticking(lambda: every_s, self._tell)
 
     def start(self) -> None:
+        self._tell()
         self._ticking.start()
 
     def _tell(self) -> None:

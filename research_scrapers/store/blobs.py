@@ -85,7 +85,8 @@ class Folder:
         path = self._root / _checked(name)
         part = path.with_name(f"{path.name}.part")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in reversed([one for one in path.parents if not one.exists()]):
+                folder.mkdir(exist_ok=True, mode=0o700)  # each of them: parents=True would leave those above to all
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(body)
             part.replace(path)

@@ -416,7 +416,7 @@ class TestBilibili:
         assert "copy the value of its cookie SESSDATA anew" in told(dead)
         assert "canary" not in dead.stderr
         wrong = work.crawl("-s", "DOMAIN_RATES=bilbili.com=1", env=ignore)
-        assert (wrong.returncode, "There are: bilibili.com" in told(wrong)) == (2, True)
+        assert (wrong.returncode, "Did you mean bilibili.com?" in told(wrong)) == (2, True)
         bili.faults({"action": "bili_412", "path": "/x/web-interface/view"})
         blocked = work.crawl("-s", "BREAKER_COOLDOWN_S=0.05", "-s", "BREAKER_PATIENCE=1", env=ignore)
         assert blocked.returncode == 7, blocked.stderr

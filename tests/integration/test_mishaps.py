@@ -37,7 +37,6 @@ def poison(monkeypatch, owner, name, victim, error):
     (WebRoute, "read", RecursionError("poison"), "layout_changed"),
     (WebRoute, "read", MemoryError("poison"), "layout_changed"),
     (YtCommentsSpider, "conclude", TypeError("poison"), "spider_error"),
-    (YtCommentsSpider, "known", RuntimeError("poison"), "spider_error"),
 ])  # fmt: skip
 async def test_whatever_is_raised_costs_one_sub_job(replica, workplace, monkeypatch, owner, name, error, reason):
     yt = replica("--videos", "3", "--comments", "10-30")

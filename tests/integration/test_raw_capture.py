@@ -164,6 +164,7 @@ async def test_a_mended_parser_leaves_revisions_and_a_later_visit_stands(played,
     texts = dict(work.query("SELECT comment_id, text FROM comments"))
     first, second, *_ = texts
     connection = sqlite3.connect(work.db)
+    connection.create_function("segmented", 1, str)  # the full-text index is made with it
     connection.execute("UPDATE comments SET text = 'misread', content_hash = 'x' WHERE comment_id = ?", (first,))
     connection.execute(
         "UPDATE comments SET text = 'edited', content_hash = 'y', fetched_at = '2099-01-01T00:00:00.000Z'"

@@ -23,7 +23,7 @@ pytest.importorskip("scrapyd_client", reason="scrapyd-client is not installed: p
 
 ROOT = Path(__file__).parents[2]
 DEPLOYED = ("setup.py", "scrapy.cfg", "pyproject.toml", "README.md", "LICENSE", "research_scrapers")
-LOGIN = "replica-sessdata"
+LOGIN = "canary-of-scrapyd"
 """What the replica takes for a login. Scrapyd hands its own environment to the spiders, so it stands nowhere else."""
 _OPEN = build_opener(ProxyHandler({})).open
 
@@ -112,7 +112,7 @@ def running(folder: Path, **env: str):
 
 
 def test_two_spiders_are_deployed_scheduled_and_their_results_served(tmp_path, replica):
-    played = replica(spec=[{"comments": 45}, {"site": "bilibili", "comments": 33, "danmaku": 20}])
+    played = replica("--sessdata", LOGIN, spec=[{"comments": 45}, {"site": "bilibili", "comments": 33, "danmaku": 20}])
     checkout = project(tmp_path / "checkout")
     with running(tmp_path / "scrapyd", RESEARCH_ORIGIN=played.origin, BILIBILI_SESSDATA=LOGIN) as server:
         (checkout / "scrapy.cfg").write_text(

@@ -52,6 +52,7 @@ _SPECIAL_HOSTS = ("i0.hdslb.com", "i1.hdslb.com")
 _MOST = 5000
 """So many segments would be three weeks of video. More is not believed."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_NOT_MODIFIED = 304
 
 
 class DanmakuRoute(Route):
@@ -205,7 +206,7 @@ def _read_segment(cursor: Cursor, answer: Answer, strip: Strip, rest: str, sessi
     """A segment without danmaku still has a body of two hundred bytes; past the end, the site may answer nothing."""
     note = WEIGHT_FILTER if cursor.step == "seg" and session.get("logged_in") != "1" else None
     if not answer.body:
-        if cursor.step == "seg" and rest != "1":
+        if cursor.step == "seg" and rest != "1" and answer.status == _NOT_MODIFIED:
             return Page(cursor, note=note)
         raise SilentRefusal("an empty body for danmaku")
     if answer.body[:1] == b"{":

@@ -320,7 +320,7 @@ async def test_a_line_that_may_not_begin_stops_all_before_any_work(tmp_path):
         bench.spiders["bili_comments"].stop(error)
         await asyncio.wait_for(asyncio.gather(*waiting), 5)
         assert not bench.centre.begun
-        assert bench.centre.failure is error
+        assert isinstance(bench.centre.failure, type(error))  # lines that robots.txt closes are told together
         assert bench.take() == []
         assert bench.statuses() == {"pending": 12}
         bench.close()

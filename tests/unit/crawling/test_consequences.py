@@ -24,6 +24,7 @@ class Spider:
         self.ledger = bench.ledger
         self.session = SimpleNamespace(store=bench.store)
         self.gate = Gate(Limits(patience=0))
+        self.config = SimpleNamespace(limits=self.gate.limits)
         self.retrier = SimpleNamespace(again=lambda request, failure: None)
         self.routes = {Kind.COMMENTS: SimpleNamespace(fallback=lambda cursor, failure: fallback)}
         self.provider = SimpleNamespace(discreet=discreet)
@@ -52,7 +53,7 @@ def fail(bench, failure, fallback=None, chain="", body=b"", refusals=0):
     lease = bench.claim("1")
     if chain:
         bench.ledger.commit_page(lease, page("1", ["a"], next_token="2", found=(Cursor("a", "replies", "1", 9),)), None)
-    walk = Walk(lease, 3)
+    walk = Walk(lease, lambda: 3)
     walk.cut()
     walk.halted = False
     spider = Spider(bench, fallback)

@@ -11,7 +11,9 @@ from tests.factories import VIDEO, comment
 
 
 def item(*records):
-    receipt = asyncio.new_event_loop().create_future()
+    loop = asyncio.new_event_loop()
+    receipt = loop.create_future()
+    loop.close()
     lease = SimpleNamespace(video_id=VIDEO, provider="youtube")
     return SimpleNamespace(page=Page(Cursor("", "page"), records=records), lease=lease, receipt=receipt)
 

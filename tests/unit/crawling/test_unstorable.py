@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from scrapy.exceptions import DropItem
+from scrapy.settings import Settings
 
 from research_scrapers.crawling.pipelines import StorePipeline
 from research_scrapers.errors import LayoutChanged
@@ -22,7 +23,7 @@ def test_a_record_that_cannot_be_stored(tmp_path, change):
     loop = asyncio.new_event_loop()
     item = SimpleNamespace(page=broken, lease=lease, quota=0, receipt=loop.create_future())
     with pytest.raises(DropItem):
-        StorePipeline(SimpleNamespace(spider=spider, stats=None)).process_item(item)
+        StorePipeline(SimpleNamespace(spider=spider, stats=None, settings=Settings())).process_item(item)
     assert isinstance(item.receipt.exception(), LayoutChanged)
     assert bench.rows("SELECT count(*) FROM comments") == [(0,)]
     loop.close()
