@@ -53,6 +53,8 @@ _MOST = 5000
 """So many segments would be three weeks of video. More is not believed."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NOT_MODIFIED = 304
+_BELIEVED = 3
+"""So often must a segment be nothing at all."""
 
 
 class DanmakuRoute(Route):
@@ -203,18 +205,24 @@ def _special(view: DanmakuView) -> list[str]:
 
 
 def _read_segment(cursor: Cursor, answer: Answer, strip: Strip, rest: str, session: Session) -> Page:
-    """A segment without danmaku still has a body of two hundred bytes; past the end, the site may answer nothing."""
-    note = WEIGHT_FILTER if cursor.step == "seg" and session.get("logged_in") != "1" else None
+    """A segment without danmaku still has a body of two hundred bytes, and the first is never without one. A later one
+    that is nothing at all is asked for again: only if it stays so is it believed.
+    """
+    is_segment = name_of(cursor.step) == "seg"
+    note = WEIGHT_FILTER if is_segment and session.get("logged_in") != "1" else None
     if not answer.body:
-        if cursor.step == "seg" and rest != "1" and answer.status == _NOT_MODIFIED:
-            return Page(cursor, note=note)
-        raise SilentRefusal("an empty body for danmaku")
+        if not is_segment or rest == "1":
+            raise SilentRefusal("an empty body for danmaku")
+        asked = number_in(cursor.step.partition(":")[2] or "1")
+        again = answer.status != _NOT_MODIFIED and asked < _BELIEVED
+        onward = Cursor(cursor.chain, numbered("seg", asked + 1), cursor.token) if again else None
+        return Page(cursor, next=onward, note=note)
     if answer.body[:1] == b"{":
         raise failure_of_code(decode_object(answer.body), answer)
     if answer.status in (403, 404):
         raise PartialResponse(f"status {answer.status} for a special file")
     message = read_segment(answer.body)
-    if cursor.step == "seg" and len(message.range) == 2 and message.range[0] != (number_in(rest) - 1) * SEGMENT_MS:
+    if is_segment and len(message.range) == 2 and message.range[0] != (number_in(rest) - 1) * SEGMENT_MS:
         raise PartialResponse(f"another segment than {rest}")
     return Page(cursor, records=of_message(message.elems, strip), note=note)
 
