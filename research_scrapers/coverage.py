@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from research_scrapers.models import Kind, Outcome, counted
@@ -56,6 +56,10 @@ def conclude(facts: Facts) -> Conclusion:
     notes = (facts.note or "").split(",")
     looped = facts.looped or "token_loop" in notes
     logged_out = "login_needed" in notes
+    whole = facts.note is None and not facts.cut_off
+    if logged_out and not gap and facts.claimed is not None:  # all was shown, login or not
+        notes.remove("login_needed")
+        facts = replace(facts, note=",".join(notes) or None)
     partial_order = "top_order" in notes or "top_order_only" in notes
     if facts.threads_failed:
         return Conclusion(
@@ -80,7 +84,6 @@ def conclude(facts: Facts) -> Conclusion:
         return Conclusion(Outcome.PARTIAL, facts.note or "fewer_than_claimed", f"every page was read; {numbers}")
     if not facts.collected:
         return Conclusion(Outcome.EMPTY, "no_comments", "the site shows none", contiguous=True)
-    whole = facts.note is None and not facts.cut_off
     if gap:
         return Conclusion(Outcome.COMPLETE, "site_shows_fewer", f"every page was read; {numbers}", contiguous=whole)
     return Conclusion(Outcome.COMPLETE, facts.note, None, contiguous=whole)
@@ -97,7 +100,10 @@ def conclude_danmaku(facts: Facts) -> Conclusion:
             f"{counted(facts.threads_failed, 'piece')} could not be read ({facts.failure}); run again to retry",
             retriable=True,
         )
-    if "weight_filter" in (facts.note or "").split(","):
+    notes = (facts.note or "").split(",")
+    if not facts.collected and "danmaku_closed" in notes:
+        return Conclusion(Outcome.EMPTY, "danmaku_disabled", "the site says that danmaku are closed")
+    if "weight_filter" in notes:
         return Conclusion(
             Outcome.PARTIAL,
             "login_needed",

@@ -31,6 +31,7 @@ from research_scrapers.errors import (
     PartialResponse,
     RateLimited,
     RunError,
+    SignatureRefused,
     SourceError,
     Timeout,
     Transient,
@@ -53,6 +54,8 @@ logger = logging.getLogger(__name__)
 _PLAIN = (400, 401, 403, 404, 410)
 VISIT = "research_visit"
 """Meta key: with which version of the visit the request went out."""
+UNSIGNED_WAY = "research_unsigned_way"
+"""Meta key: where this request's signature stays refused, its route knows a way without one."""
 FINAL = "research_final"
 """Meta key: the middleware gave up on this failure; the spider must not try it again."""
 
@@ -123,6 +126,9 @@ class Retrier:
             meta["research_renewed"] = True
             breaker.goes_again()
             return request.replace(meta=meta, dont_filter=True)
+        if isinstance(failure, SignatureRefused) and meta.get(UNSIGNED_WAY):
+            breaker.goes_again()  # with new keys too: that is no block, and waiting for better keys would be in vain
+            return None
         if isinstance(failure, Blocked):
             # A refusal costs no attempt. It is this request's own only if others are served between its refusals.
             if not isinstance(failure, RateLimited) and breaker.served > meta.get("research_served", breaker.served):

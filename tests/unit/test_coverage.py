@@ -52,7 +52,7 @@ def test_what_a_reading_of_tracks_is_worth():
     [
         (Facts(4461, 4, note="login_needed"), "partial", "login_needed"),
         (Facts(None, 4, note="login_needed"), "partial", "login_needed"),
-        (Facts(3, 3, note="login_needed"), "complete", "login_needed"),
+        (Facts(3, 3, note="login_needed"), "complete", None),
         (Facts(90, 90, threads_failed=1, failure="timeout", note="login_needed"), "partial", "threads_failed"),
     ],
 )

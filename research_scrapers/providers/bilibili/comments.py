@@ -42,6 +42,8 @@ DEPTH_LIMIT = "depth_limit"
 """Note: the numbered list was not served down to its end."""
 _MODES = {"newest": 2, "top": 3}
 _SORTS = {"newest": 0, "top": 1}
+_SAMPLE = 3
+"""So many comments are shown to those who are not logged in."""
 _SLACK_COUNT, _SLACK_SHARE = 5, 0.1
 """The site counts hidden comments too: so many missing are no sign of a refusal."""
 
@@ -171,6 +173,8 @@ def _read_main(answer: Answer, frame: Frame, place: Place) -> Page:
         raise LayoutChanged("a page of comments without a cursor")
     harvest, roots = _gather(data, frame)
     claimed = int_at(where, "all_count")
+    if claimed is None:
+        claimed = frame.known_count
     after = _counted(place, harvest, roots)
     ended = where.get("is_end") is True
     onward = None if ended else _onward(where, after, frame.cursor)
@@ -219,13 +223,19 @@ def _gather(data: dict[str, Any], frame: Frame) -> tuple[Harvest, list[str]]:
 def _pinned(data: dict[str, Any]) -> list[Any]:
     """The pinned comments, wherever this year's answers show them: often in two places at once."""
     top = dict_at(data, "top")
-    single = [dig(top, "upper"), dig(top, "admin"), dig(data, "upper", "top"), top if "rpid" in top else None]
-    return [*(node for node in single if type(node) is dict and node), *replies_in(data, "top_replies")]
+    single = [dig(top, "upper"), dig(top, "admin"), dig(data, "upper", "top")]
+    votes = [node for node in (dig(top, "vote"), dig(data, "upper", "vote"), top) if id_at(node, "rpid")]
+    return [*(node for node in single if type(node) is dict and node), *votes, *replies_in(data, "top_replies")]
 
 
 def _counted(place: Place, harvest: Harvest, roots: list[str]) -> Place:
-    told = sum(harvest.records[name].reply_count or 0 for name in roots)
-    return Place(place.page, place.roots + len(roots), place.had + len(roots) + told, place.offset)
+    """The pinned comments stand above the list, often in it too, and on some lists above every page: they and what is
+    answered below them count once, on the first page.
+    """
+    pinned = {name for name, record in harvest.records.items() if record.is_pinned and record.parent_id is None}
+    names = {*roots, *pinned} if place.page == 1 else {*roots} - pinned
+    had = sum(1 + (harvest.records[name].reply_count or 0) for name in names)
+    return Place(place.page, place.roots + len(roots), place.had + had, place.offset)
 
 
 def _onward(where: dict[str, Any], after: Place, cursor: Cursor) -> Cursor | None:
@@ -241,7 +251,8 @@ def _onward(where: dict[str, Any], after: Place, cursor: Cursor) -> Cursor | Non
 
 
 def _page(harvest: Harvest, frame: Frame, after: Place, claimed: int | None, onward: Cursor | None) -> Page:
-    short = onward is None and not frame.logged_in and _short_of(after.had + _apart(harvest), claimed)
+    # A visitor's second page may be the first again and again: what that is worth, the numbers tell in the end.
+    short = not frame.logged_in and (_short_of(after, claimed) if onward is None else after.page > 1)
     return Page(
         frame.cursor,
         records=tuple(harvest.records.values()),
@@ -252,13 +263,9 @@ def _page(harvest: Harvest, frame: Frame, after: Place, claimed: int | None, onw
     )
 
 
-def _apart(harvest: Harvest) -> int:
-    """A pinned comment stands outside of the list."""
-    return sum(record.is_pinned and record.parent_id is None for record in harvest.records.values())
-
-
-def _short_of(had: int, claimed: int | None) -> bool:
-    return claimed is not None and had < claimed
+def _short_of(after: Place, claimed: int | None) -> bool:
+    """Whether a visitor was shown less than there is. Where the site does not count, three or more are a sample."""
+    return after.roots >= _SAMPLE if claimed is None else after.had < claimed
 
 
 def _nothing(harvest: Harvest, frame: Frame, after: Place, claimed: int | None) -> Page:
@@ -267,7 +274,7 @@ def _nothing(harvest: Harvest, frame: Frame, after: Place, claimed: int | None) 
     Hollow pages count nothing at all, so the video's own count is asked too.
     """
     expected = max(claimed or 0, frame.known_count or 0)
-    missing = expected - after.had - _apart(harvest)
+    missing = expected - after.had
     nearly = missing <= max(_SLACK_COUNT, _SLACK_SHARE * expected) and (after.had > 0 or expected == 0)
     if after.page == 1 and expected == 0 and frame.known_count is None:
         nearly = False

@@ -45,6 +45,8 @@ from research_scrapers.providers.tree import decode_object, int_at
 if TYPE_CHECKING:
     from datetime import datetime
 
+CLOSED = "danmaku_closed"
+"""Note: a segment or the XML file says that danmaku are closed."""
 WEIGHT_FILTER = "weight_filter"
 """Note: without a login, segments hold only what the site finds worth showing."""
 HISTORY_LOGIN = "history_needs_login"
@@ -118,7 +120,8 @@ class DanmakuRoute(Route):
         source = {"xml": "xml", "seg": "segment", "bin": "special"}.get(step, "history")
         strip = Strip(video_id, part.part, part.cid, source, now)
         if step == "xml":
-            return Page(cursor, records=of_pool(read_pool(answer.body), strip))
+            pool = read_pool(answer.body)
+            return Page(cursor, records=of_pool(pool, strip), note=_closed(session) if pool.closed else None)
         return _read_segment(cursor, answer, strip, rest, session)
 
     def probes(self) -> tuple[str, ...]:
@@ -224,7 +227,14 @@ def _read_segment(cursor: Cursor, answer: Answer, strip: Strip, rest: str, sessi
     message = read_segment(answer.body)
     if is_segment and len(message.range) == 2 and message.range[0] != (number_in(rest) - 1) * SEGMENT_MS:
         raise PartialResponse(f"another segment than {rest}")
+    if message.state == 1 and not message.elems:
+        note = _closed(session)
     return Page(cursor, records=of_message(message.elems, strip), note=note)
+
+
+def _closed(session: Session) -> str:
+    """The last note stands for all parts, so this one must not hide that other parts were filtered."""
+    return CLOSED if session.get("logged_in") == "1" else f"{CLOSED},{WEIGHT_FILTER}"
 
 
 def _month(chain: str, part: Part, month: str, first: str, last: str) -> Cursor:

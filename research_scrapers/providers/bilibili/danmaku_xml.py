@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from research_scrapers.errors import LayoutChanged, PartialResponse, SilentRefusal, WrongContent
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_CONTROL_REFERENCE = re.compile(rb"&#(?:x0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F])|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));")
+_NO_CHARACTER = re.compile("[\ufffe\uffff]")
+_REFERENCE = re.compile(rb"&#(?:x0*([0-9a-fA-F]{1,6})|0*([0-9]{1,7}));")
 _LARGEST = 32 * 2**20
 _MOST = 1_000_000
 """So many tags are believed. The site gives a few thousand danmaku, in one or two million bytes."""
@@ -60,16 +61,23 @@ def inflated(body: bytes) -> bytes:
     raise WrongContent("the body is not XML")
 
 
+def _legal(match: re.Match[bytes]) -> bytes:
+    """A character by its number, if XML allows it; else nothing."""
+    number = int(match[1], 16) if match[1] else int(match[2])
+    plain = 0x20 <= number < 0xD800 or 0xE000 <= number < 0xFFFE or 0x10000 <= number < 0x110000
+    return match[0] if plain or number in (9, 10, 13) else b""
+
+
 def read_pool(body: bytes) -> Pool:
-    """Every danmaku of the file. Control characters, which are no XML, are dropped."""
+    """Every danmaku of the file. Control characters and others that no XML may hold are dropped."""
     if not body.strip():
         raise SilentRefusal("an empty body for the danmaku file")
-    text = _CONTROL_REFERENCE.sub(b"", _CONTROL.sub(b"", inflated(body)))
+    text = _REFERENCE.sub(_legal, _CONTROL.sub(b"", inflated(body)))
     if len(text) > _LARGEST or text.count(b"<") > _MOST:
         raise LayoutChanged(f"a danmaku file of {len(text)} bytes")
     try:
         parser = ET.XMLParser(target=_NoDoctype(), encoding="utf-8")  # noqa: S314 - no document type, so no entities
-        parser.feed(text.decode("utf-8", "replace").encode())
+        parser.feed(_NO_CHARACTER.sub("", text.decode("utf-8", "replace")).encode())
         root = parser.close()
     except (ET.ParseError, ValueError, LookupError):
         raise PartialResponse("the XML breaks off or is damaged") from None

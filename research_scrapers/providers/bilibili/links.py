@@ -73,6 +73,11 @@ def aid(bvid: str) -> int:
     return (number & MASK) ^ XOR
 
 
+def is_bvid(text: str) -> bool:
+    """Whether this is a BV id as the site itself writes it."""
+    return text.startswith("BV") and _BV.fullmatch(text) is not None
+
+
 def _swapped(signs: list[str]) -> str:
     for one, other in ((3, 9), (4, 7)):
         signs[one], signs[other] = signs[other], signs[one]

@@ -110,17 +110,23 @@ def _read_view(video_id: str, cursor: Cursor, answer: Answer, fetched_at: str) -
     if not parts:
         raise LayoutChanged("a video without parts")
     video = _video(video_id, data, parts, fetched_at)
+    # Several parts and no list of them: the list has an endpoint of its own, which whoever needs the parts asks.
+    unlisted = not list_at(data, "pages") and (int_at(data, "videos") or 1) > 1 and not _is_interactive(data)
     episode = _EPISODE.search(str_at(data, "redirect_url") or "")
     learnt = {
         "aid": str(aid),
         "owner": video.channel_id,
-        "parts": packed(parts),
+        "parts": None if unlisted else packed(parts),
         "comment_count": _text(video.comment_count),
         "danmaku_count": _text(int_at(data, "stat", "danmaku")),
         "published": (video.published_at or "")[:10],
         "ep_id": episode[1] if episode else None,
     }
     return Page(cursor, video=video, session={name: value for name, value in learnt.items() if value})
+
+
+def _is_interactive(data: dict[str, Any]) -> bool:
+    return int_at(data, "rights", "is_stein_gate") == 1
 
 
 def _text(number: int | None) -> str | None:
@@ -145,8 +151,8 @@ def _video(video_id: str, data: dict[str, Any], parts: tuple[Part, ...], fetched
         "redirect_url": str_at(data, "redirect_url"),
         "festival_url": str_at(data, "festival_jump_url"),
         "is_upower_exclusive": data.get("is_upower_exclusive") is True,
-        "is_interactive": int_at(rights, "is_stein_gate") == 1,
-        "branches": int_at(data, "videos") if int_at(rights, "is_stein_gate") == 1 else None,
+        "is_interactive": _is_interactive(data),
+        "branches": int_at(data, "videos") if _is_interactive(data) else None,
         "collection": {"id": int_at(season, "id"), "title": str_at(season, "title")} if season else None,
         "picture": _https(str_at(data, "pic")),
         "created_at": exact(int_at(data, "ctime")),
@@ -230,11 +236,13 @@ def _episodes(listed: Any) -> Iterator[tuple[int, str]]:
         raise LayoutChanged("episodes of a form that we do not know")
     for entry in listed or []:
         number = int_at(entry, "id") or int_at(entry, "ep_id")
-        aid = int_at(entry, "aid")
+        aid, name = int_at(entry, "aid"), str_at(entry, "bvid") or ""
         if number is None:
             raise LayoutChanged("an episode without a number")
         if aid and 0 < aid <= links.MASK:
             yield number, links.bvid(aid)
+        elif links.is_bvid(name):
+            yield number, name
 
 
 def _read_media(cursor: Cursor, answer: Answer) -> Page:

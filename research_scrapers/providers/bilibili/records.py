@@ -88,7 +88,7 @@ def read_reply(node: Any, frame: Frame, owner: str | None = None) -> Comment:
         author_name=str_at(node, "member", "uname"),
         author_is_uploader=author is not None and author == uploader,
         like_count=int_at(node, "like"),
-        reply_count=int_at(node, "rcount"),
+        reply_count=_first(int_at(node, "rcount"), int_at(node, "count")),
         published_text=str_at(node, "reply_control", "time_desc"),
         published_after=published,
         published_before=published,
@@ -107,7 +107,7 @@ def read_reply(node: Any, frame: Frame, owner: str | None = None) -> Comment:
 def _extras(node: dict[str, Any], attr: int) -> dict[str, Any]:
     member, content, control = dict_at(node, "member"), dict_at(node, "content"), dict_at(node, "reply_control")
     verified = dict_at(member, "official_verify")
-    state, counted = int_at(node, "state"), int_at(node, "count")
+    state, counted, shown = int_at(node, "state"), int_at(node, "count"), int_at(node, "rcount")
     told: dict[str, Any] = {
         "dialog": id_at(node, "dialog"),
         "answered_by_uploader": bool(attr & _ANSWERED) or dig(node, "up_action", "reply") is True,
@@ -127,11 +127,15 @@ def _extras(node: dict[str, Any], attr: int) -> dict[str, Any]:
         "state": state,
         "is_invisible": node.get("invisible") is True,
         "is_folded": dig(node, "folder", "is_folded") is True,
-        "count_with_deleted": counted if counted != int_at(node, "rcount") else None,
+        "count_with_deleted": counted if shown is not None and counted != shown else None,
         "note": id_at(node, "note_cvid"),
         "post": id_at(node, "dynamic_id"),
     }
     return {name: value for name, value in told.items() if value not in (None, False, 0, "", [], {})}
+
+
+def _first(*numbers: int | None) -> int | None:
+    return next((number for number in numbers if number is not None), None)
 
 
 def _https(url: str) -> str:

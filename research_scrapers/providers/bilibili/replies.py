@@ -44,6 +44,8 @@ def read_replies(answer: Answer, frame: Frame) -> Page:
     if any(record.root_id != cursor.chain for record in records):
         raise WrongContent("replies of another thread")
     size, count = int_at(where, "size") or 0, int_at(where, "count") or 0
+    if records and not count:  # not counted here: what the root says it has
+        count = cursor.claimed or 0
     last = number * (size or PAGE_SIZE) >= count
     if records:
         onward = None if last else Cursor(cursor.chain, "replies", str(number + 1), cursor.claimed)
