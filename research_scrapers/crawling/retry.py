@@ -37,7 +37,7 @@ from research_scrapers.errors import (
     Transient,
     WrongContent,
 )
-from research_scrapers.models import Answer
+from research_scrapers.models import Answer, Ask, Cursor
 from research_scrapers.verdicts import RetryPolicy, Verdict, verdict
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from research_scrapers.crawling.gate import Gate
     from research_scrapers.crawling.spider import ResearchSpider
     from research_scrapers.crawling.visit import Visitor
+    from research_scrapers.providers import Route
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,13 @@ UNSIGNED_WAY = "research_unsigned_way"
 """Meta key: where this request's signature stays refused, its route knows a way without one."""
 FINAL = "research_final"
 """Meta key: the middleware gave up on this failure; the spider must not try it again."""
+
+
+def mark(request: Request, sub_job: int, ask: Ask, route: Route, cursor: Cursor) -> None:
+    """Note whose request it is, and whether its route knows another way should its signature stay refused."""
+    request.meta["research_sub_job"] = sub_job
+    if ask.signed and route.fallback(cursor, SignatureRefused()) is not None:
+        request.meta[UNSIGNED_WAY] = True
 
 
 def answer_of(response: Response) -> Answer:

@@ -21,21 +21,13 @@ from research_scrapers.crawling.mishaps import Lost, begun, block, end_given_up,
 from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.reading import forget, reading_of
 from research_scrapers.crawling.requests import request_of
-from research_scrapers.crawling.retry import UNSIGNED_WAY, Retrier, answer_of, failure_of
+from research_scrapers.crawling.retry import Retrier, answer_of, failure_of, mark
 from research_scrapers.crawling.robots import preflight
 from research_scrapers.crawling.session import Session
 from research_scrapers.crawling.source import Alone, Source
 from research_scrapers.crawling.visit import Visitor
 from research_scrapers.crawling.walk import Walk
-from research_scrapers.errors import (
-    LayoutChanged,
-    LeaseLost,
-    ResearchError,
-    SignatureRefused,
-    SourceError,
-    SpiderError,
-    StoreError,
-)
+from research_scrapers.errors import LayoutChanged, LeaseLost, ResearchError, SourceError, SpiderError, StoreError
 from research_scrapers.items import PageItem, Reading
 from research_scrapers.models import Answer, Ask, Cursor, Kind, Options, Page
 from research_scrapers.providers import Provider, Route, providers
@@ -231,9 +223,7 @@ class ResearchSpider(Spider):
                 link = Ask(self.provider.link(walk.lease.video_id))
                 yield from self.failed(walk, cursor, link, request_of(link, *place), error, b"", tried=True)
                 continue
-            request.meta["research_sub_job"] = walk.lease.id
-            if ask.signed and self.routes[kind].fallback(cursor, SignatureRefused()) is not None:
-                request.meta[UNSIGNED_WAY] = True
+            mark(request, walk.lease.id, ask, self.routes[kind], cursor)
             yield request.replace(
                 callback=self.parse, errback=self.on_error, cb_kwargs={"walk": walk, "cursor": cursor, "ask": ask}
             )

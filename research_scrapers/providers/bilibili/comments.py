@@ -114,7 +114,7 @@ class CommentsRoute(Route):
     def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
         """The request for a cursor; for one that cannot be read, the first page, and `read` says why."""
         aid = aid_of(video_id)
-        if cursor.step == "replies":
+        if cursor.step.startswith("replies"):
             return endpoints.replies(aid, cursor.chain, page_number(cursor) or 1)
         mode = _MODES.get(options.sort, 2)
         try:
@@ -136,7 +136,7 @@ class CommentsRoute(Route):
     ) -> Page:  # fmt: skip
         """The page for a cursor."""
         frame = Frame.of(video_id, cursor, fetched_at, session)
-        if cursor.step == "replies":
+        if cursor.step.startswith("replies"):
             return read_replies(answer, frame)
         place = Place.of(cursor.token)
         if cursor.step == "legacy":

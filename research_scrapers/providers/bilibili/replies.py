@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from research_scrapers.models import Answer
     from research_scrapers.providers.bilibili.records import Frame
 
+_BELIEVED = 3
+"""So often must a page in the middle be empty."""
 LOGIN_NEEDED = "login_needed"
 """Note: the site ended the list early because nobody is logged in."""
 _GONE: dict[int, type[SourceError]] = {12006: NothingThere, 12022: NothingThere, -404: NothingThere}
@@ -51,6 +53,9 @@ def read_replies(answer: Answer, frame: Frame) -> Page:
         onward = None if last else Cursor(cursor.chain, "replies", str(number + 1), cursor.claimed)
         return Page(cursor, records=tuple(records), next=onward)
     if size and (last or number > 1):  # deleted replies are counted, so the list may end before its count
+        asked = int(cursor.step.partition(":")[2] or "1")
+        if not last and frame.logged_in and asked < _BELIEVED:
+            return Page(cursor, next=Cursor(cursor.chain, f"replies:{asked + 1}", cursor.token, cursor.claimed))
         return Page(cursor, note=None if last or frame.logged_in else LOGIN_NEEDED)
     if not frame.logged_in:
         return Page(cursor, note=LOGIN_NEEDED)
