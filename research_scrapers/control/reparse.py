@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from scrapy.settings import Settings
-
-from research_scrapers.config import Config
+from research_scrapers.arguments import read_options
 from research_scrapers.control.lines import SPIDERS
-from research_scrapers.control.scrape import NAME, arguments_of
+from research_scrapers.control.scrape import NAME, arguments_of, order_of
 from research_scrapers.errors import InputError, LayoutChanged, ResearchError
 from research_scrapers.models import Comment, Kind, Options, Page
 from research_scrapers.providers import Route, providers
@@ -52,12 +50,6 @@ def reparse(store: Store, run: Run, into: Store | None = None) -> Reparsed:
                     result.tally += restore(conn, kept, page.video, _wanted(kept, page, reader.options(kept)))
         result.bodies += len(batch)
     return result
-
-
-def _config() -> Config:
-    settings = Settings()
-    settings.setmodule("research_scrapers.settings")
-    return Config.from_settings(settings)
 
 
 def _batches(store: Store, run_id: str) -> Iterator[list[Kept]]:
@@ -111,7 +103,8 @@ class _Reader:
             if self._run.spider == NAME:
                 line = next(name for name, spider in SPIDERS.items()
                             if spider.provider_name == kept.provider and kept.kind in spider.kinds)  # fmt: skip
-                self._options[key] = _config().options(arguments_of(line, told), SPIDERS[line].kinds)
+                given = arguments_of(line, order_of(self._run).arguments)
+                self._options[key] = read_options(given, SPIDERS[line].kinds)
             else:
                 known = {one.name for one in fields(Options)}
                 self._options[key] = Options(**{name: value for name, value in told.items() if name in known})
