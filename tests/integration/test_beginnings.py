@@ -69,7 +69,7 @@ def test_a_run_of_which_another_process_has_a_part_goes_on(tmp_path):
     run = runs.create("run_1", NAME, config={"options": {}}, jobdir=None, links="")
     runs.take_in(run.id, Links("a test", texts=(VIDEO,)), {"youtube": (Kind.COMMENTS,)}, "a test")
     other = Ledger(store, run.id, "elsewhere/1/1/x")
-    assert other.claim() is not None
+    assert other.claim("youtube", {Kind.COMMENTS: "web"}) is not None
     before = runs.find(run.id).status
     assert runs.close(run.id, "interrupted") == 1
     assert runs.find(run.id).status == before != "cancelled"
