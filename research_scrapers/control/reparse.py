@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from research_scrapers.arguments import read_options
 from research_scrapers.control.lines import SPIDERS
-from research_scrapers.control.scrape import NAME, arguments_of, order_of
+from research_scrapers.control.scrape import NAME, arguments_of
 from research_scrapers.errors import InputError, LayoutChanged, ResearchError
 from research_scrapers.models import Comment, Kind, Options, Page
 from research_scrapers.providers import Route, providers
@@ -103,8 +103,9 @@ class _Reader:
             if self._run.spider == NAME:
                 line = next(name for name, spider in SPIDERS.items()
                             if spider.provider_name == kept.provider and kept.kind in spider.kinds)  # fmt: skip
-                given = arguments_of(line, order_of(self._run).arguments)
-                self._options[key] = read_options(given, SPIDERS[line].kinds)
+                typed = {name: str(int(value)) if isinstance(value, bool) else value  # as a person types it
+                         for name, value in told.items() if value is not None}  # fmt: skip
+                self._options[key] = read_options(arguments_of(line, typed), SPIDERS[line].kinds)
             else:
                 known = {one.name for one in fields(Options)}
                 self._options[key] = Options(**{name: value for name, value in told.items() if name in known})
