@@ -33,6 +33,8 @@ SCRAPYS = (
 """Scrapy's own numbers, checked here so that a slip of the pen is told in a sentence."""
 _COOKIE = re.compile(r"[!#-:<-\[\]-~]+")
 """What a cookie's value may consist of."""
+MOST_WORKERS = 10_000
+"""Each is a place in memory that is looked at whenever one is free; the caps let far fewer do something."""
 _PROJECT, _RUN, FLAG, _COMMAND = 20, 30, 35, 40
 """Scrapy's priorities: the project's settings, and above them what a person has decided: in an earlier session of the
 run, by a flag of ours, by ``-s``."""
@@ -137,9 +139,9 @@ class Config:
                 cap_s=number.real("RETRY_BACKOFF_CAP_S", 0),
             ),
             window=number.whole("COMMENTS_INFLIGHT_WINDOW", 1),
-            workers=number.whole("WORKER_POOL_SIZE", 1),
+            workers=number.whole("WORKER_POOL_SIZE", 1, MOST_WORKERS),
             policy=settings["STEAL_POLICY"],
-            transcripts_boost=number.real("TRANSCRIPTS_PRIORITY_BOOST", 0),
+            transcripts_boost=number.real("TRANSCRIPTS_PRIORITY_BOOST", 0.01),
             lease_s=number.real("LEASE_S", 1),
             transcript_age_days=number.real("TRANSCRIPT_AGE_DAYS", 0),
             knobs=knobs.in_force(settings),
@@ -172,22 +174,28 @@ class _Numbers:
     def __init__(self, settings: BaseSettings) -> None:
         self._settings = settings
 
-    def whole(self, name: str, least: int) -> int:
-        return int(self._checked(name, least, int, "a whole number"))
+    def whole(self, name: str, least: int, most: float = float("inf")) -> int:
+        return int(self._checked(name, least, int, "a whole number", most))
 
     def real(self, name: str, least: float) -> float:
         return float(self._checked(name, least, float, "a number"))
 
     def seconds(self, name: str) -> float:
         """A number of seconds, or ``never``."""
-        return float("inf") if self._settings.get(name) == "never" else self.real(name, 0)
+        if self._settings.get(name) == "never":
+            return float("inf")
+        return float(self._checked(name, 0, float, "a number, or never,"))
 
-    def _checked(self, name: str, least: float, kind: type[int] | type[float], what: str) -> float:
+    def _checked(
+        self, name: str, least: float, kind: type[int] | type[float], what: str, most: float = float("inf")
+    ) -> float:
         value = self._settings.get(name)
         try:
             number = kind(value)
         except (TypeError, ValueError, OverflowError):
-            raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what}") from None
+            raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what.rstrip(',')}") from None
+        if number > most:
+            raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what} of at most {most:,}")
         if not least <= number < float("inf"):
             raise SettingInvalid(f"{_told(self._settings, name)}: it must be {what} of at least {least}")
         return number

@@ -123,6 +123,8 @@ def find_file(environ: Mapping[str, str], folder: Path) -> Path | None:
     path = folder / Path(named).expanduser() if named else folder / FILE
     if path.is_file():
         return path
+    if path.is_dir():
+        raise KnobWrong(f"{path}: it is a folder; the file of knobs is expected there")
     if named:
         raise KnobWrong(f"{named}: there is no such file ({WHERE_FILE} or --config names it)")
     return None
@@ -140,7 +142,7 @@ def settings_of(knob: Knob, value: Any, where: str) -> dict[str, Any]:
     if knob.kind == "seconds" and value == "never":
         return {knob.setting: value}
     if knob.kind in ("whole", "number", "seconds"):
-        return {knob.setting: _number(told, value, whole=knob.kind == "whole")}
+        return {knob.setting: _number(told, value, whole=knob.kind == "whole", never=knob.kind == "seconds")}
     if knob.choices:
         return {knob.setting: _choice(told, value, knob)}
     if not isinstance(value, str):
@@ -257,8 +259,8 @@ def _switch(told: str, value: Any) -> bool:
     return text in _YES
 
 
-def _number(told: str, value: Any, *, whole: bool) -> int | float:
-    what = "a whole number" if whole else "a number"
+def _number(told: str, value: Any, *, whole: bool, never: bool = False) -> int | float:
+    what = "a whole number" if whole else "a number, or never" if never else "a number"
     try:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError

@@ -106,5 +106,6 @@ def main() -> None:
     try:
         cli()
     except ResearchError as error:
-        click.echo(f"research: {error}.", err=True)
+        told = str(error)
+        click.echo(f"research: {told}" + ("" if told.endswith(("?", ".")) else "."), err=True)
         sys.exit(error.exit_code)

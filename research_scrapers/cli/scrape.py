@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +20,9 @@ from research_scrapers.cli.seeing import seeing_options
 from research_scrapers.config import FLAG, Config, restore, take_names
 from research_scrapers.control.lines import POLICIES, SPIDERS
 from research_scrapers.control.scrape import Order, order_of, scrape
-from research_scrapers.errors import InputError, SettingInvalid
+from research_scrapers.errors import BreakerOpen, InputError, SettingInvalid
 from research_scrapers.links import open_links
+from research_scrapers.models import counted
 from research_scrapers.providers import providers
 from research_scrapers.replica.launch import ReplicaProcess
 from research_scrapers.seeing.wanted import Wanted, watchers_for
@@ -143,13 +145,24 @@ def go(settings: Settings, order: Order, wanted: Wanted) -> NoReturn:
         click.echo(coverage_table(store.conn, result.run, _LISTED))
     finally:
         store.close()
+    again = f"research scrape --resume {result.run}{_where(settings)}"
     if result.failure is not None:
-        if result.left:
-            click.echo(f"\nNothing is lost: research scrape --resume {result.run} goes on from here", err=True)
+        if result.left or isinstance(result.failure, BreakerOpen):
+            click.echo(f"\nNothing is lost: {again} goes on from here", err=True)
         raise result.failure
-    if result.left:
-        click.echo(f"\nresearch: stopped. Nothing is lost: research scrape --resume {result.run}", err=True)
+    if result.left and result.centre.all_taken:
+        left = counted(result.left, "sub-job")
+        click.echo(f"\nresearch: nothing is left for this process. Another one works on {left}: "
+                   f"research status {result.run}{_where(settings)} tells how far it is", err=True)  # fmt: skip
+    elif result.left:
+        click.echo(f"\nresearch: stopped. Nothing is lost: {again}", err=True)
     sys.exit(result.exit_code)
+
+
+def _where(settings: Settings) -> str:
+    """What a further command needs to find the same database."""
+    told = (settings.getpriority("RESEARCH_DB") or 0) >= FLAG
+    return f" --db {shlex.quote(str(settings['RESEARCH_DB']))}" if told else ""
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -318,6 +318,11 @@ class Centre(Source):
             if line.spider is not None:
                 line.spider.news.set()
 
+    @property
+    def all_taken(self) -> bool:
+        """Whether it ended of itself: all that there is to do has ended, or is in the hands of other processes."""
+        return self.over_at is not None and not self._stopping
+
     # -- seeing --------------------------------------------------------------------------------------------------
 
     @property

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from scrapy.settings import Settings
-
-from research_scrapers.config import Config
+from research_scrapers.arguments import read_options
 from research_scrapers.control.lines import SPIDERS
 from research_scrapers.control.scrape import NAME, arguments_of
 from research_scrapers.errors import InputError, LayoutChanged, ResearchError
@@ -52,12 +50,6 @@ def reparse(store: Store, run: Run, into: Store | None = None) -> Reparsed:
                     result.tally += restore(conn, kept, page.video, _wanted(kept, page, reader.options(kept)))
         result.bodies += len(batch)
     return result
-
-
-def _config() -> Config:
-    settings = Settings()
-    settings.setmodule("research_scrapers.settings")
-    return Config.from_settings(settings)
 
 
 def _batches(store: Store, run_id: str) -> Iterator[list[Kept]]:
@@ -111,7 +103,9 @@ class _Reader:
             if self._run.spider == NAME:
                 line = next(name for name, spider in SPIDERS.items()
                             if spider.provider_name == kept.provider and kept.kind in spider.kinds)  # fmt: skip
-                self._options[key] = _config().options(arguments_of(line, told), SPIDERS[line].kinds)
+                typed = {name: str(int(value)) if isinstance(value, bool) else value  # as a person types it
+                         for name, value in told.items() if value is not None}  # fmt: skip
+                self._options[key] = read_options(arguments_of(line, typed), SPIDERS[line].kinds)
             else:
                 known = {one.name for one in fields(Options)}
                 self._options[key] = Options(**{name: value for name, value in told.items() if name in known})

@@ -23,9 +23,12 @@ from research_scrapers.crawling.progress import quieten
 from research_scrapers.crawling.session import Session, open_session, take_in_links
 from research_scrapers.errors import (
     InputError,
+    LinksEmpty,
+    LinksMissing,
     NothingReached,
     QuotaExhausted,
     ResearchError,
+    RunCancelled,
     SettingInvalid,
     StoreError,
 )
@@ -180,6 +183,20 @@ def _open(config: Config, order: Order, lines: Sequence[Line]) -> Session:
     try:
         if order.links is not None:
             take_in_links(session, order.links, work_of(lines), "this run", shuffled=True)
+        elif session.run.links_digest is None:
+            raise LinksMissing(
+                f"{session.run.id} was stopped before all of its links were read (`research runs` names them). Give "
+                f"them once more: research scrape --resume {session.run.id} --links FILE"
+            )
+    except KeyboardInterrupt:
+        session.close()
+        raise RunCancelled(
+            f"its links were not all read yet. research scrape --resume {session.run.id} --links FILE reads the rest"
+        ) from None
+    except LinksEmpty as error:
+        session.end(error.reason)
+        session.close()
+        raise
     except BaseException:
         session.close()
         raise

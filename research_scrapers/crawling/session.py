@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 _NOTE = "run.json"
 _LOOK_S = 1.0
+STDIN = "-"
+"""In place of a digest: all links are in, but came from standard input."""
 
 
 @dataclass
@@ -130,8 +132,7 @@ def take_in_links(session: Session, links: Links, work: Work, who: str, *, shuff
 
 def _take_in(session: Session, links: Links, digest: str | None, work: Work, who: str, *, shuffled: bool) -> None:
     intake = session.runs.take_in(session.run.id, links, work, who, shuffled=shuffled)
-    if digest is not None:
-        session.runs.links_taken_in(session.run.id, digest)
+    session.runs.links_taken_in(session.run.id, digest or STDIN)
     parts = [counted(intake.added, "video") + (" added" if session.resumed else "")]
     if intake.repeated:
         parts.append(f"{counted(intake.repeated, 'link')} to a video that is named already")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -16,6 +17,20 @@ from research_scrapers.store.schema import known_migrations, migrations
 from research_scrapers.store.search import segmented
 
 BUSY_TIMEOUT_S = 15.0
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time makes or renews the tables of a database. The folder is locked, for closing a second
+    descriptor of the file itself would undo SQLite's own locks.
+    """
+    folder = os.open(path.absolute().parent, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # file systems that know no such locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 class Store:
@@ -62,7 +77,13 @@ class Store:
                 "RESEARCH_DB"
             )
         if migrations.pending(db):
-            tables = {row[0] for row in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            with _alone(self.path):
+                self._migrate(db)
+
+    def _migrate(self, db: Database) -> None:
+        if migrations.pending(db):  # still: another process may have done it meanwhile
+            applied = list(migrations.applied(db))
+            tables = {row[0] for row in self.conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not applied and tables - {"_sqlite_migrations"}:
                 raise StoreCorrupt(f"{self.path} is another program's database. Name another file with RESEARCH_DB")
             migrations.apply(db)

@@ -245,14 +245,17 @@ class Runs:
         return asked
 
     def close(self, run_id: str, reason: str | None) -> int:
-        """Write down how this session of the run ended: finished, or stopped for a reason. Returns what is left."""
+        """Write down how this session of the run ended: finished, or stopped for a reason. Returns what is left.
+        As long as another process has a part of it, the run goes on.
+        """
         with self._store.writing() as conn:
             left: int = conn.execute(
                 "SELECT count(*) FROM sub_jobs WHERE run_id = ? AND status IN ('pending', 'in_progress')", (run_id,)
             ).fetchone()[0]
             status = Status.SUCCESS if not left else Status.CANCELLED
             conn.execute(
-                "UPDATE runs SET status = ?, reason = ?, finished_at = ? WHERE id = ?",
+                "UPDATE runs SET status = ?, reason = ?, finished_at = ? WHERE id = ? AND NOT EXISTS"
+                " (SELECT 1 FROM sub_jobs WHERE run_id = runs.id AND status = 'in_progress')",
                 (status, reason if left else None, _now(), run_id),
             )
         return left
