@@ -109,7 +109,7 @@ def test_links_in_the_docs_lead_somewhere():
 
 def test_the_readme_begins_with_what_it_is_a_picture_and_two_commands():
     screen = README[: README.index("## ")]
-    assert screen.index("# Research Scrapers") < screen.index("](docs/demo.svg)") < screen.index("make demo    #")
+    assert screen.index("# Research Scrapers") < screen.index("](docs/live.svg)") < screen.index("make demo    #")
     assert "make test" in screen
 
 
