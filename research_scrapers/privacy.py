@@ -142,7 +142,15 @@ class Veil:
         if self.keeps:
             return dict(value)
         # Why somebody is verified can say who it is; that they are, does not.
-        return {name: name == "verified" or told for name, told in value.items() if name in _HARMLESS}
+        return {name: name == "verified" or self._told(told) for name, told in value.items() if name in _HARMLESS}
+
+    def _told(self, value: Any) -> Any:
+        """A harmless value may still hold a text that mentions somebody: the title of a part."""
+        if isinstance(value, dict):
+            return {name: self._told(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._told(one) for one in value]
+        return self.text(value) if isinstance(value, str) else value
 
     def digest(self, value: str) -> str:
         """A content hash that cannot be used to check a guess."""

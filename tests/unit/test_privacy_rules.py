@@ -151,3 +151,8 @@ def test_pseudonyms_are_not_pseudonymised_again(tmp_path):
     assert (told["author_id"], told["text"]) == (veil.id("UC1"), veil.text("hi @somebody"))
     dropped = made.invoke("export", "--out", "-", "--what", "comments", "--privacy", "drop")
     assert json.loads(dropped.stdout.splitlines()[0])["author_id"] is None
+
+
+def test_titles_of_parts_mention_nobody():
+    hidden = Veil("drop").extras({"parts": [{"part": 1, "title": "with @somebody"}], "level": 6})
+    assert hidden == {"parts": [{"part": 1, "title": "with @…"}], "level": 6}
