@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research_scrapers.errors import SettingInvalid
+from research_scrapers.errors import ChecksumWrong, SettingInvalid
 from research_scrapers.exports.players import to_ass, to_xml
 from research_scrapers.formats import from_srt, from_vtt
 from tests.corpus import AWKWARD, LONG_ID, Corpus, danmaku
@@ -196,3 +196,15 @@ def test_files_beside_a_file_never_take_its_name(corpus, tmp_path):
 
 def test_a_number_beyond_every_integer_is_a_condition_like_any_other(corpus, tmp_path):
     corpus.invoke("export", "--what", "comments", "--where", f"like_count>={10**30}", "--out", str(tmp_path / "x.csv"))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("comments", "text"), ("danmaku", "text"), ("transcript_segments", "text")]
+)
+def test_a_text_that_was_changed_in_the_database_is_found(tmp_path, table, column):
+    made = Corpus(tmp_path).everything()
+    made.invoke("export", "--out", str(tmp_path / "out"))
+    made.invoke("verify", str(tmp_path / "out"))
+    made.conn.execute(f"UPDATE {table} SET {column} = 'tampered'")
+    with pytest.raises(ChecksumWrong):
+        made.invoke("verify", str(tmp_path / "out"))
