@@ -142,7 +142,15 @@ class Veil:
         if self.keeps:
             return dict(value)
         # Why somebody is verified can say who it is; that they are, does not.
-        return {name: name == "verified" or told for name, told in value.items() if name in _HARMLESS}
+        return {name: name == "verified" or self._told(told) for name, told in value.items() if name in _HARMLESS}
+
+    def _told(self, value: Any) -> Any:
+        """A harmless value may still hold a text that mentions somebody: the title of a part."""
+        if isinstance(value, dict):
+            return {name: self._told(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._told(one) for one in value]
+        return self.text(value) if isinstance(value, str) else value
 
     def digest(self, value: str) -> str:
         """A content hash that cannot be used to check a guess."""
@@ -161,6 +169,18 @@ class Veil:
             content_hash=self.digest(one.content_hash),
         )  # fmt: skip
 
+    def transcript(self, one: Transcript) -> Transcript:
+        segments = [
+            replace(
+                line, text=self.text(line.text),
+                words=None if line.words is None else [(at, self.text(word)) for at, word in line.words],
+            )
+            for line in one.segments
+        ]  # fmt: skip
+        if segments == one.segments:
+            return replace(one, name=self.text(one.name))
+        return replace(one, name=self.text(one.name), segments=segments, content_hash=self.digest(one.content_hash))
+
     def video(self, one: Video) -> Video:
         return replace(
             one, title=None if one.title is None else self.text(one.title), channel_id=self.id(one.channel_id),
@@ -168,14 +188,14 @@ class Veil:
         )  # fmt: skip
 
     def records(self, records: Iterable[Comment | Transcript | Danmaku]) -> tuple[Comment | Transcript | Danmaku, ...]:
-        """Every record of a page. A transcript is what a video says aloud: it has no author to hide."""
+        """Every record of a page. A transcript has no author to hide, but its lines can mention somebody."""
         told = tuple(records)
         names = {one.author_name for one in told if isinstance(one, Comment) and one.author_name}
         mentions = (who for one in told if isinstance(one, Comment) for who in one.extras.get("mentions") or ())
         names |= {who["name"] for who in mentions if isinstance(who, dict) and who.get("name")}
         return tuple(
             self.comment(one, names) if isinstance(one, Comment)
-            else self.danmaku(one) if isinstance(one, Danmaku) else one
+            else self.danmaku(one) if isinstance(one, Danmaku) else self.transcript(one)
             for one in told
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from research_scrapers.errors import FeedUnwritable, SettingInvalid
 from research_scrapers.exports.binaries import Parquet, Sqlite, Workbook
 from research_scrapers.exports.dictionary import dictionary
 from research_scrapers.exports.filters import columns_for, conditions_for, parse_columns, parse_conditions
-from research_scrapers.exports.loose import LOOSE, write_loose
+from research_scrapers.exports.loose import LOOSE, TRACKS, write_loose
 from research_scrapers.exports.manifest import write_manifest
 from research_scrapers.exports.texts import Batch, Csv, JsonLines
 from research_scrapers.models import counted
@@ -130,12 +130,17 @@ def selection(wish: Wish) -> str:
 
 def _tables(wish: Wish) -> list[Table]:
     shaped = SHAPES.get(wish.shape, {})
+    if wish.form in LOOSE and not shaped:
+        shaped = {"transcripts": WHOLE_TRANSCRIPTS} if wish.form in TRACKS else {"danmaku": TABLES["danmaku"]}
+    if wish.form in LOOSE and wish.columns:
+        raise SettingInvalid(f"--columns: {wish.form} has no columns to choose from")
     names = [*(wish.what or (tuple(shaped) if shaped else tuple(TABLES)))]
     for name in names:
         if name not in TABLES:
             raise SettingInvalid(f"--what {name}: there is {', '.join(TABLES)}")
         if shaped and name not in (*shaped, "coverage"):
-            raise SettingInvalid(f"--shape {wish.shape} has {', '.join(shaped)}, not {name}")
+            option = f"--shape {wish.shape}" if wish.shape else f"--format {wish.form}"
+            raise SettingInvalid(f"{option} has {', '.join(shaped)}, not {name}")
     tables = {**TABLES, **({"transcripts": WHOLE_TRANSCRIPTS} if wish.form == "jsonl" else {}), **shaped}
     return [tables[name] for name in dict.fromkeys([*names, "coverage"])]
 
@@ -195,7 +200,8 @@ class Places:
         assert out is not None
         if not self._wish.is_file:
             return out / name
-        return out.with_name(f"{out.name.split('.')[0]}.{name}")
+        stem = out.name.removesuffix(f".{self._wish.packed}").rpartition(".")[0]
+        return out.with_name(f"{stem or out.name}.{name}")
 
     def _note(self, path: Path) -> Path:
         if path not in self.used:
@@ -204,6 +210,8 @@ class Places:
 
 
 def _writer(wish: Wish, form: str, places: Places) -> Writer:
+    if wish.packed and wish.out is None:
+        raise SettingInvalid(f"standard output is not compressed: write {form}, and pipe it through a compressor")
     if wish.packed and form in (*ONE_FILE, "parquet"):
         raise SettingInvalid(f"{form} is compressed by itself; .{wish.packed} is for csv and jsonl")
     if form == "jsonl":

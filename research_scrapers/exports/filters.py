@@ -49,9 +49,10 @@ def _value(text: str, column: Column, operator: str, value: str) -> str | int | 
         return _YES_NO[value.lower()]
     if column.kind in ("integer", "real"):
         try:
-            return int(value) if column.kind == "integer" else float(value)
+            number = int(value) if column.kind == "integer" else float(value)
         except ValueError:
             raise SettingInvalid(f"--where {text!r}: {column.name} is a number") from None
+        return number if abs(number) < 2**63 else float(number)  # SQLite's integers end there
     return value
 
 

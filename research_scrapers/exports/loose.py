@@ -103,14 +103,15 @@ def _tracks(source: _Source, form: str, out: Path, written: Loose) -> None:
             text = WRITERS[form](one)
             if form == "vtt":
                 text = text.replace("\n\nNOTE ", f"\n\nNOTE coverage: {coverage}\n\nNOTE ", 1)
-        mark = "partial" if row["coverage"] == "partial" else ""
+        mark = "partial" if _lacking(row) else ""
         name = file_name(one, form, track=mark)
         if name.casefold() in taken:  # a second track of one language, or an earlier version
             name = file_name(one, form, track=f"{row['name']}-v{row['version']}{'-partial' if mark else ''}")
         if name.casefold() in taken:
             name = file_name(one, form, track=f"{len(taken)}{'-partial' if mark else ''}")
         taken.add(name.casefold())
-        _write(out / name, [text], written, "transcripts")
+        _write(out / name, [text], written)
+        written.counts["transcripts"] = written.counts.get("transcripts", 0) + 1
 
 
 def _flying(source: _Source, form: str, out: Path, written: Loose) -> None:
@@ -119,10 +120,15 @@ def _flying(source: _Source, form: str, out: Path, written: Loose) -> None:
     for (video, part, cid), group in groupby(source.rows(DANMAKU), itemgetter("video_id", "part", "cid")):
         first = next(group)
         coverage = _coverage(first)
-        danmaku = (Danmaku(**{name: row[name] for name in names}) for row in chain([first], group))
-        mark = ".partial" if first["coverage"] == "partial" else ""
+        danmaku = (_counted(written, Danmaku(**{name: row[name] for name in names})) for row in chain([first], group))
+        mark = ".partial" if _lacking(first) else ""
         text = to_xml(danmaku, cid, coverage) if form == "xml" else to_ass(danmaku, f"{video} p{part}", coverage)
-        _write(out / f"{_safe(video)}.p{part}.{_safe(cid)}{mark}.{form}", text, written, "danmaku")
+        _write(out / f"{_safe(video)}.p{part}.{_safe(cid)}{mark}.{form}", text, written)
+
+
+def _counted(written: Loose, one: Danmaku) -> Danmaku:
+    written.counts["danmaku"] = written.counts.get("danmaku", 0) + 1
+    return one
 
 
 def _info(source: _Source, out: Path, written: Loose) -> None:
@@ -137,7 +143,7 @@ def _info(source: _Source, out: Path, written: Loose) -> None:
             "webpage_url": facts.get("webpage_url") or f"{_ADDRESS.get(provider, '')}{video}",
             "_coverage": first["coverage"], "_coverage_reason": first["coverageReason"],
         }  # fmt: skip
-        mark = ".partial" if first["coverage"] == "partial" else ""
+        mark = ".partial" if _lacking(first) else ""
         path = out / f"{_safe(video)}{mark}.info.json"
         number = 0
         with opened(path) as file:
@@ -158,6 +164,11 @@ def _comment(row: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _lacking(row: dict[str, Any]) -> bool:
+    """Whether something may be missing: also where the work failed, was cancelled or is not done yet."""
+    return row["coverage"] not in ("complete", "empty", None)
+
+
 def _coverage(row: dict[str, Any]) -> str:
     reason = row["coverage_reason"]
     return f"{row['coverage'] or 'unknown'}{f' ({reason})' if reason else ''}"
@@ -167,9 +178,8 @@ def _safe(name: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in name)[:80]
 
 
-def _write(path: Path, pieces: Any, written: Loose, what: str) -> None:
+def _write(path: Path, pieces: Any, written: Loose) -> None:
     with opened(path) as file:
         for piece in pieces:
             file.write(piece.encode("utf-8"))
     written.files.append(path)
-    written.counts[what] = written.counts.get(what, 0) + 1

@@ -183,6 +183,10 @@ _ENDS = (
     "(SELECT group_concat(s.kind || ': ' || coalesce(s.outcome, s.status) || coalesce(' (' || s.reason || ')', ''),"
     " '; ') FROM (SELECT * FROM sub_jobs WHERE {of} ORDER BY id) s)"
 )
+_NEWEST = (
+    "id IN (SELECT max(x.id) FROM sub_jobs x WHERE x.provider = w.provider AND x.video_id = w.video_id"
+    " AND (x.status <> 'pending' OR x.pages) GROUP BY x.kind)"
+)
 VIDEOS = Table(
     "videos", "video", "One video.",
     columns(
@@ -203,7 +207,7 @@ VIDEOS = Table(
     f"(SELECT j.provider, j.video_id, j.id, {_ENDS.format(of='job_id = j.id')} AS coverage FROM jobs j"  # noqa: S608
     " WHERE j.run_id = :run AND j.video_id IS NOT NULL) k"
     " JOIN videos v ON v.provider = k.provider AND v.video_id = k.video_id WHERE 1 {where} ORDER BY k.id",
-    f"(SELECT w.provider, w.video_id, {_ENDS.format(of='provider = w.provider AND video_id = w.video_id')}"  # noqa: S608
+    f"(SELECT w.provider, w.video_id, {_ENDS.format(of=_NEWEST)}"  # noqa: S608
     " AS coverage FROM videos w) k JOIN videos v ON v.provider = k.provider AND v.video_id = k.video_id"
     " WHERE 1 {where} ORDER BY v.provider, v.video_id",
 )  # fmt: skip

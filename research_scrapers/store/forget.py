@@ -13,14 +13,23 @@ import sqlite3
 import zlib
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 from research_scrapers.errors import StoreLocked
 from research_scrapers.privacy import GONE, Veil
 from research_scrapers.store.blobs import find
 from research_scrapers.store.database import Store
 
-_TEXTS = (("comments", "text"), ("comment_revisions", "text"), ("danmaku", "text"))
-_EXTRAS = (("comments", "extras"), ("danmaku", "extras"), ("videos", "extras"))
+_TEXTS = (
+    ("comments", "text"), ("comment_revisions", "text"), ("danmaku", "text"), ("videos", "title"),
+    ("transcript_segments", "text"),
+)  # fmt: skip
+_JSON = (
+    ("comments", "extras"), ("danmaku", "extras"), ("videos", "extras"), ("transcripts", "extras"),
+    ("transcript_segments", "words"), ("sub_jobs", "session"),
+)  # fmt: skip
+_KEYS = {"transcript_segments": ("transcript", "position")}
+"""Of tables without a rowid."""
 
 
 @dataclass(slots=True)
@@ -54,6 +63,13 @@ def forget_author(store: Store, author: str, veil: Veil | None = None) -> Forgot
             "SELECT author_name, extras FROM comments WHERE id IN (SELECT id FROM temp.forgotten)"
         ):
             names |= {known for known in (name, json.loads(extras).get("handle")) if known}
+        names |= {
+            row[0] for row in conn.execute(
+                "SELECT DISTINCT channel_name FROM videos WHERE channel_name <> ''"
+                " AND channel_id IN (SELECT value FROM json_each(?))",
+                (json.dumps(sorted(ids)),),
+            )
+        }  # fmt: skip
         done.comments = rows
         _delete_comments(conn)
         done.danmaku = _mark(
@@ -78,8 +94,9 @@ def _identities(conn: sqlite3.Connection, author: str, veil: Veil | None) -> tup
         names.add(author)
         ids |= {
             row[0] for row in conn.execute(
-                "SELECT DISTINCT author_id FROM comments WHERE lower(author_name) = lower(?) AND author_id IS NOT NULL",
-                (author,),
+                "SELECT DISTINCT author_id FROM comments WHERE author_id IS NOT NULL AND (lower(author_name) = lower(?)"
+                " OR provider = 'bilibili' AND lower(author_name) = lower(?))",  # there names are unique and without @
+                (author, author[1:]),
             )
         }  # fmt: skip
     hashes |= {f"{zlib.crc32(one.encode()):x}" for one in ids if one.isascii() and one.isdigit()}
@@ -146,19 +163,36 @@ def _unmention(conn: sqlite3.Connection, ids: Collection[str], names: Collection
         if bare:
             handle = name.startswith(("@", "＠")) and len(bare) > 2
             patterns.append(rf"(?<!\w)[@＠]{'?' if handle else ''}{re.escape(bare)}(?![\w-])")
-    if not patterns:
-        return 0
-    pattern = re.compile("|".join(patterns), re.I)
-    conn.create_function("mentions", 1, lambda text: text is not None and bool(pattern.search(text)))
+    pattern = re.compile("|".join(patterns) or "(?!)", re.I)
+    exact = {one.casefold() for one in (*ids, *names)}
     changed = 0
-    for table, column in (*_TEXTS, *_EXTRAS):
-        found = conn.execute(f"SELECT rowid, {column} FROM {table} WHERE mentions({column})").fetchall()  # noqa: S608
-        changed += len(found)
-        conn.executemany(
-            f"UPDATE {table} SET {column} = ? WHERE rowid = ?",  # noqa: S608
-            [(pattern.sub(f"@{GONE}", text), row) for row, text in found],
-        )
+    for table, column in (*_TEXTS, *_JSON):
+        keys = _KEYS.get(table, ("rowid",))
+        found = []
+        for text, *key in conn.execute(f"SELECT {column}, {', '.join(keys)} FROM {table} WHERE {column} IS NOT NULL"):  # noqa: S608
+            if (table, column) in _TEXTS:
+                left = pattern.sub(f"@{GONE}", text)
+            else:
+                known = json.loads(text)
+                fewer = _without(known, exact, pattern)
+                left = text if fewer == known else json.dumps(fewer, ensure_ascii=False)
+            if left != text:
+                found.append((left, *key))
+        changed += 0 if table == "sub_jobs" else len(found)
+        where = " AND ".join(f"{key} = ?" for key in keys)
+        conn.executemany(f"UPDATE {table} SET {column} = ? WHERE {where}", found)  # noqa: S608
     return changed
+
+
+def _without(value: Any, exact: Collection[str], pattern: re.Pattern[str]) -> Any:
+    """A value of JSON without the person: what is their id or name as a whole, and mentions within texts."""
+    if isinstance(value, dict):
+        return {name: _without(one, exact, pattern) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without(one, exact, pattern) for one in value]
+    if isinstance(value, str):
+        return GONE if value.casefold() in exact else pattern.sub(f"@{GONE}", value)
+    return GONE if type(value) is int and value > 9999 and str(value) in exact else value
 
 
 def _bodies(conn: sqlite3.Connection, done: Forgotten, needles: Collection[str]) -> None:

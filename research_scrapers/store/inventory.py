@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 _RECORDS = {
-    "comments": "SELECT c.comment_id, c.content_hash FROM sightings g JOIN comments c ON c.id = g.comment"
-    " WHERE g.sub_job_id = ?",
+    "comments": "SELECT c.comment_id, c.content_hash || char(31) || c.text FROM sightings g"
+    " JOIN comments c ON c.id = g.comment WHERE g.sub_job_id = ?",
     "transcript": "SELECT t.part || '/' || t.language || '/' || t.kind || '/' || t.name || '/' || t.version,"
-    " t.content_hash FROM transcript_sightings g JOIN transcripts t ON t.id = g.transcript WHERE g.sub_job_id = ?",
-    "danmaku": "SELECT d.cid || '/' || d.danmaku_id, d.content_hash FROM danmaku_sightings g"
+    " t.content_hash || char(31) || coalesce((SELECT group_concat(n.text, char(31)) FROM transcript_segments n"
+    " WHERE n.transcript = t.id), '') FROM transcript_sightings g"
+    " JOIN transcripts t ON t.id = g.transcript WHERE g.sub_job_id = ?",
+    "danmaku": "SELECT d.cid || '/' || d.danmaku_id, d.content_hash || char(31) || d.text FROM danmaku_sightings g"
     " JOIN danmaku d ON d.id = g.danmaku WHERE g.sub_job_id = ?",
 }
 

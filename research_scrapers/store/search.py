@@ -20,7 +20,7 @@ _SIGN = (
 )
 _SIGNS = re.compile(f"([{_SIGN}])")
 _TERMS = re.compile(r'"([^"]+)"|(\S+)')
-_WORD = re.compile(r"\w")
+_WORD = re.compile(r"[^\W_]")
 _AROUND = 40
 
 

@@ -66,8 +66,11 @@ _MISSING = (
     " WHERE NOT EXISTS (SELECT 1 FROM sightings h WHERE h.sub_job_id = o.id AND h.comment = g.comment) ORDER BY s.id,"
     " c.id"
 )
+# The wording is the one that the second run saw: what a later run changed is still among the revisions.
 _EDITED = (
-    _WORK + " SELECT 'edited' AS change, c.*, e.text AS earlier FROM two s JOIN one o"  # noqa: S608
+    _WORK + " SELECT 'edited' AS change, coalesce((SELECT y.text FROM comment_revisions y WHERE y.comment = c.id"  # noqa: S608
+    " AND y.replaced_at > coalesce(s.finished_at, '9') ORDER BY y.id LIMIT 1), c.text) AS text,"
+    " c.*, e.text AS earlier FROM two s JOIN one o"
     " ON o.provider = s.provider AND o.video_id = s.video_id JOIN sightings g ON g.sub_job_id = s.id"
     " JOIN sightings h ON h.sub_job_id = o.id"
     " AND h.comment = g.comment JOIN comments c ON c.id = g.comment JOIN comment_revisions e ON e.id ="

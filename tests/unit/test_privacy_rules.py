@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research_scrapers.errors import SettingInvalid
-from research_scrapers.models import Comment
+from research_scrapers.models import Comment, Segment, Transcript
 from research_scrapers.privacy import Veil, key_path, project_key
 from research_scrapers.store.database import Store
 from research_scrapers.store.project import held_policy, settle_policy, veil_of
@@ -151,3 +151,15 @@ def test_pseudonyms_are_not_pseudonymised_again(tmp_path):
     assert (told["author_id"], told["text"]) == (veil.id("UC1"), veil.text("hi @somebody"))
     dropped = made.invoke("export", "--out", "-", "--what", "comments", "--privacy", "drop")
     assert json.loads(dropped.stdout.splitlines()[0])["author_id"] is None
+
+
+def test_titles_of_parts_mention_nobody():
+    hidden = Veil("drop").extras({"parts": [{"part": 1, "title": "with @somebody"}], "level": 6})
+    assert hidden == {"parts": [{"part": 1, "title": "with @…"}], "level": 6}
+
+
+def test_lines_of_a_transcript_mention_nobody():
+    line = Segment(0.0, 1.0, "subtitles by @somebody", [(0.0, "@somebody")])
+    made = Transcript("youtube", "v", 1, "en", "manual", "", [line], "hash", "now")
+    hidden = Veil("drop").records([made])[0]
+    assert hidden.segments == [Segment(0.0, 1.0, "subtitles by @…", [(0.0, "@…")])]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from research_scrapers.errors import ChecksumWrong, SettingInvalid
 from research_scrapers.exports.players import to_ass, to_xml
 from research_scrapers.formats import from_srt, from_vtt
 from tests.corpus import AWKWARD, LONG_ID, Corpus, danmaku
@@ -153,3 +154,57 @@ def test_any_danmaku_is_good_xml_and_one_line_of_ass(text, name):
 def test_danmaku_at_one_moment_fly_in_rows_of_their_own():
     lines = list(to_ass([danmaku(str(n), "同时", 1000) for n in range(8)], "t", "complete"))[1:]
     assert len({line.split("\\move(")[1].split(",")[1] for line in lines}) == 8
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--format", "srt", "--what", "comments"),
+        ("--format", "srt", "--where", "text~climate"),
+        ("--format", "srt", "--columns", "language"),
+        ("--format", "xml", "--where", "like_count>=10"),
+        ("--format", "csv.gz", "--what", "comments", "--out", "-"),
+    ],
+)
+def test_what_a_form_cannot_do_is_refused(corpus, tmp_path, arguments):
+    with pytest.raises(SettingInvalid):
+        corpus.invoke("export", "--out", str(tmp_path), *arguments)
+
+
+def test_the_danmaku_are_counted_not_their_files(corpus, tmp_path):
+    corpus.invoke("export", "--all", "--format", "xml", "--out", str(tmp_path))
+    held = corpus.conn.execute("SELECT count(*) FROM danmaku").fetchone()[0]
+    assert json.loads((tmp_path / "job_metadata.json").read_text())["rows"]["danmaku"] == held
+
+
+def test_a_walk_that_failed_shows_in_the_name_too(tmp_path):
+    made = Corpus(tmp_path).everything()
+    made.conn.execute("UPDATE sub_jobs SET status = 'failed', outcome = NULL WHERE kind = 'comments'")
+    made.invoke("export", "--shape", "ytdlp", "--out", str(tmp_path / "out"))
+    names = [path.name for path in (tmp_path / "out").glob("*.info.json")]
+    assert names
+    assert all(name.endswith(".partial.info.json") for name in names)
+
+
+def test_files_beside_a_file_never_take_its_name(corpus, tmp_path):
+    for name in ("a.coverage.csv", "a.v2.csv.gz"):
+        corpus.invoke("export", "--what", "comments", "--out", str(tmp_path / name))
+    assert (tmp_path / "a.coverage.csv").read_text(encoding="utf-8").startswith("provider,video_id,comment_id")
+    assert (tmp_path / "a.coverage.coverage.csv").is_file()
+    assert (tmp_path / "a.v2.coverage.csv.gz").is_file()
+
+
+def test_a_number_beyond_every_integer_is_a_condition_like_any_other(corpus, tmp_path):
+    corpus.invoke("export", "--what", "comments", "--where", f"like_count>={10**30}", "--out", str(tmp_path / "x.csv"))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("comments", "text"), ("danmaku", "text"), ("transcript_segments", "text")]
+)
+def test_a_text_that_was_changed_in_the_database_is_found(tmp_path, table, column):
+    made = Corpus(tmp_path).everything()
+    made.invoke("export", "--out", str(tmp_path / "out"))
+    made.invoke("verify", str(tmp_path / "out"))
+    made.conn.execute(f"UPDATE {table} SET {column} = 'tampered'")
+    with pytest.raises(ChecksumWrong):
+        made.invoke("verify", str(tmp_path / "out"))

@@ -123,3 +123,28 @@ def test_what_cannot_be_forgotten(made, arguments):
 def test_it_asks_first(made):
     assert made.invoke("forget", "--author", PERSON, code=1).exit_code == 1
     assert searched(made.folder) == set(SECRETS)
+
+
+def test_a_person_is_gone_from_titles_lists_of_mentions_and_what_a_walk_noted(made):
+    made.comments([
+        comment("r1", text="x", extras={"mentions": [{"mid": "10124", "name": "quiet-uploader"}]}),
+    ])  # fmt: skip
+    made.conn.execute(
+        "INSERT OR REPLACE INTO videos (provider, video_id, title, channel_id, channel_name, fetched_at)"
+        " VALUES ('bilibili', 'BV1', 'a film', '10124', 'quiet-uploader', '')"
+    )
+    made.conn.execute(
+        "INSERT OR REPLACE INTO videos (provider, video_id, title, channel_id, channel_name, fetched_at)"
+        " VALUES ('bilibili', 'BV2', 'with @quiet-uploader', '7', 'another', '')"
+    )
+    made.conn.execute('UPDATE sub_jobs SET session = \'{"owner": "10124", "aid": "5"}\'')
+    made.invoke("forget", "--author", "10124", "--yes")
+    assert searched(made.folder, ('"10124"', "quiet-uploader")) == set()
+    assert made.conn.execute("SELECT title FROM videos WHERE video_id = 'BV2'").fetchone()[0] == "with @…"
+    kept = made.conn.execute("SELECT session FROM sub_jobs").fetchone()[0]
+    assert json.loads(kept) == {"owner": "…", "aid": "5"}
+
+
+def test_a_bilibili_name_is_enough_too(made):
+    made.comments([comment("b1", text="mine", provider="bilibili", author_id="10124", author_name="quiet")])
+    assert "1 comment" in made.invoke("forget", "--author", "@quiet", "--yes").stdout

@@ -85,3 +85,15 @@ def test_what_a_partial_run_did_not_see_is_not_gone(two_runs):
 def test_a_run_does_not_differ_from_itself(two_runs):
     assert changes(two_runs, "run_1", "run_1") == set()
     assert isinstance(two_runs.invoke("diff", "run_1", "run_9", code=2).exception, InputError)
+
+
+def test_a_wording_that_came_after_both_runs_is_not_theirs(two_runs):
+    two_runs.conn.execute(
+        "INSERT INTO comment_revisions (comment, text, content_hash, fetched_at, replaced_at)"
+        " SELECT id, text, 'x', fetched_at, '9999' FROM comments WHERE comment_id = 'changed'"
+    )
+    two_runs.conn.execute("UPDATE sub_jobs SET finished_at = '9998' WHERE run_id = 'run_2'")
+    two_runs.conn.execute("UPDATE comments SET text = 'much later' WHERE comment_id = 'changed'")
+    told = two_runs.invoke("diff", "run_1", "run_2").stdout
+    assert "was: before" in told
+    assert "much later" not in told
