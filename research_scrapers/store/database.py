@@ -111,6 +111,8 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
+        except BrokenPipeError:  # whoever reads what we print has enough
+            raise
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise StoreFull(_full(self.path)) from error

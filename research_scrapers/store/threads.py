@@ -66,16 +66,18 @@ _MISSING = (
     " WHERE NOT EXISTS (SELECT 1 FROM sightings h WHERE h.sub_job_id = o.id AND h.comment = g.comment) ORDER BY s.id,"
     " c.id"
 )
+# Times are compared by the second: one is told with its thousandths, the other without.
 # The wording is the one that the second run saw: what a later run changed is still among the revisions.
 _EDITED = (
     _WORK + " SELECT 'edited' AS change, coalesce((SELECT y.text FROM comment_revisions y WHERE y.comment = c.id"  # noqa: S608
-    " AND y.replaced_at > coalesce(s.finished_at, '9') ORDER BY y.id LIMIT 1), c.text) AS text,"
-    " c.*, e.text AS earlier FROM two s JOIN one o"
+    " AND substr(y.replaced_at, 1, 19) > substr(coalesce(s.finished_at, '9'), 1, 19) ORDER BY y.id LIMIT 1),"
+    " c.text) AS text, c.*, e.text AS earlier FROM two s JOIN one o"
     " ON o.provider = s.provider AND o.video_id = s.video_id JOIN sightings g ON g.sub_job_id = s.id"
     " JOIN sightings h ON h.sub_job_id = o.id"
     " AND h.comment = g.comment JOIN comments c ON c.id = g.comment JOIN comment_revisions e ON e.id ="
     " (SELECT min(x.id) FROM comment_revisions x WHERE x.comment = c.id"
-    " AND x.replaced_at > coalesce(o.finished_at, o.started_at, '') AND x.replaced_at <= coalesce(s.finished_at, '9'))"
+    " AND substr(x.replaced_at, 1, 19) > substr(coalesce(o.finished_at, o.started_at, ''), 1, 19)"
+    " AND substr(x.replaced_at, 1, 19) <= substr(coalesce(s.finished_at, '9'), 1, 19))"
     " ORDER BY s.id, c.id"
 )
 

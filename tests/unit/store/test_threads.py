@@ -97,3 +97,10 @@ def test_a_wording_that_came_after_both_runs_is_not_theirs(two_runs):
     told = two_runs.invoke("diff", "run_1", "run_2").stdout
     assert "was: before" in told
     assert "much later" not in told
+
+
+def test_an_edit_in_the_last_second_of_a_walk_counts(two_runs):
+    two_runs.conn.execute("UPDATE sub_jobs SET finished_at = '2026-01-01T00:00:01.919Z' WHERE run_id = 'run_1'")
+    two_runs.conn.execute("UPDATE comment_revisions SET replaced_at = '2026-01-01T00:00:04Z'")
+    two_runs.conn.execute("UPDATE sub_jobs SET finished_at = '2026-01-01T00:00:04.393Z' WHERE run_id = 'run_2'")
+    assert ("edited", "changed") in changes(two_runs, "run_1", "run_2")
