@@ -300,9 +300,6 @@ class Unplayable(AccessNeeded):
 class Blocked(SourceError):
     """The site refuses us for now."""
 
-    cooldown_s: float | None = None
-    """The pause that people who know the site report as needed, where it says nothing itself."""
-
 
 class RateLimited(Blocked):
     """The site asks us to slow down."""
@@ -323,49 +320,33 @@ class AccessRefused(Blocked):
 class OverLimit(RateLimited):
     """The site says that we are over its limit (code -509)."""
 
-    cooldown_s = 30.0
-
 
 class TooFrequent(RateLimited):
     """The site says that we ask too often (code -799)."""
-
-    cooldown_s = 30.0
 
 
 class RiskControl(Blocked):
     """The site's risk control refuses us (code -352)."""
 
-    cooldown_s = 1800.0
-
 
 class AddressBanned(Blocked):
     """The site bans this address with its error page (HTTP 412)."""
-
-    cooldown_s = 1800.0
 
 
 class RequestBanned(Blocked):
     """The site bans the request (code -412)."""
 
-    cooldown_s = 1800.0
-
 
 class VoucherOnly(Blocked):
     """The site answers with a voucher for a captcha instead of data."""
-
-    cooldown_s = 1800.0
 
 
 class SignatureRefused(Blocked):
     """The site does not accept the request's signature."""
 
-    cooldown_s = 60.0
-
 
 class SilentRefusal(Blocked):
     """The site answers «all is well» without any data."""
-
-    cooldown_s = 60.0
 
 
 class Transient(SourceError):

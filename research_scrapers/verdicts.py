@@ -50,6 +50,23 @@ def verdict(failure: BaseException) -> Verdict:
     return Verdict.PARK
 
 
+_PAUSES: dict[type[errors.Blocked], float] = {
+    errors.OverLimit: 30.0,
+    errors.TooFrequent: 30.0,
+    errors.SignatureRefused: 60.0,
+    errors.SilentRefusal: 60.0,
+    errors.RiskControl: 1800.0,
+    errors.AddressBanned: 1800.0,
+    errors.RequestBanned: 1800.0,
+    errors.VoucherOnly: 1800.0,
+}
+
+
+def pause_s(failure: BaseException) -> float:
+    """The pause that people who know the site report as needed after a refusal that names no time; 0: none is known."""
+    return next((pause for kind, pause in _PAUSES.items() if isinstance(failure, kind)), 0.0)
+
+
 def retriable(failure: BaseException) -> bool:
     """Whether running again later may help without anything else changing."""
     return verdict(failure) in (Verdict.WAIT, Verdict.RETRY, Verdict.RESTART)

@@ -113,6 +113,4 @@ def test_only_the_store_knows_sql(path):
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_module_is_too_long_to_read(path):
-    if path.name == "errors.py":  # a list with a drawing of it, not a text
-        return
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LARGEST

@@ -38,7 +38,7 @@ from research_scrapers.errors import (
     WrongContent,
 )
 from research_scrapers.models import Answer, Ask, Cursor
-from research_scrapers.verdicts import RetryPolicy, Verdict, verdict
+from research_scrapers.verdicts import RetryPolicy, Verdict, pause_s, verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -146,8 +146,8 @@ class Retrier:
                 self._gate.slow_down(meta["research_pace"])
             if failure.retry_after is not None:
                 self._gate.pause(meta["research_pace"], failure.retry_after)
-            least = failure.cooldown_s if self._gate.limits.unhurried else None
-            wait = breaker.refused(victim, failure.retry_after, least or 0.0)
+            least = pause_s(failure) if self._gate.limits.unhurried else 0.0
+            wait = breaker.refused(victim, failure.retry_after, least)
             self._gate.nudge()  # whoever waited for this verdict waits for another moment now
             if meta.get("research_blame", 0) >= self.policy.blame or breaker.exhausted:
                 return None

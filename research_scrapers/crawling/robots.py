@@ -48,7 +48,9 @@ async def _rules(spider: ResearchSpider, url: str) -> Protego | None:
         raise
     except Exception as error:
         cause = error.__cause__ or error
-        raise RobotsUnknown(f"{url}: {cause}. Check the network (and HTTPS_PROXY), then run again") from error
+        raise RobotsUnknown(
+            f"{url}: {str(cause).rstrip('.')}. Check the network (and HTTPS_PROXY), then run again"
+        ) from error
     if answer.status == _OK:
         return Protego.parse(answer.body.decode("utf-8", "replace"))
     if _CLIENT_ERROR <= answer.status < _SERVER_ERROR and answer.status != _TOO_MANY:

@@ -22,10 +22,9 @@ from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.reading import forget, reading_of
 from research_scrapers.crawling.requests import request_of
 from research_scrapers.crawling.retry import Retrier, answer_of, failure_of, mark
-from research_scrapers.crawling.robots import preflight
 from research_scrapers.crawling.session import Session
 from research_scrapers.crawling.source import Alone, Source
-from research_scrapers.crawling.visit import Visitor
+from research_scrapers.crawling.visit import Visitor, prepare
 from research_scrapers.crawling.walk import Walk
 from research_scrapers.errors import LayoutChanged, LeaseLost, ResearchError, SourceError, SpiderError, StoreError
 from research_scrapers.items import PageItem, Reading
@@ -122,10 +121,7 @@ class ResearchSpider(Spider):
         try:
             self.session = self.source.open(self)
             self.ledger = self.session.ledger
-            if self.ledger.anything_to_do(self.provider_name, self.active):
-                if self.config.obey_robots:
-                    await preflight(self, self.config.robots_agent)
-                await self.visitor.ready(self.fetch)
+            await prepare(self)
             await self.source.ready(self)
             self.begun = True
             async for request in self._feed():

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
+from research_scrapers.crawling.robots import preflight
 from research_scrapers.errors import Blocked, NothingReached, ResearchError, RunError, SiteBlocked, SourceError
 from research_scrapers.models import Answer, Ask
 from research_scrapers.providers import NO_SESSION, Session, Visit
+
+if TYPE_CHECKING:
+    from research_scrapers.crawling.spider import ResearchSpider
 
 Fetch = Callable[[Ask], Awaitable[Answer]]
 
@@ -79,3 +84,11 @@ class Visitor:
         if self._visit is None:
             return url, {}
         return self._visit.dress(url, self.facts, self._clock(), signed=signed)
+
+
+async def prepare(spider: ResearchSpider) -> None:
+    """Before any work: ask what robots.txt allows, and learn what the site wants a visitor to bring."""
+    if spider.ledger.anything_to_do(spider.provider_name, spider.active):
+        if spider.config.obey_robots:
+            await preflight(spider, spider.config.robots_agent)
+        await spider.visitor.ready(spider.fetch)

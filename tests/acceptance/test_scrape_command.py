@@ -349,3 +349,18 @@ def test_the_demo(desk):
     assert "danmaku: " in told.stdout
     assert "Scrapy 2.19.0 started" not in told.stderr
     assert (work.folder / "jobs/scrape-demo/research.db").is_file()
+
+
+def test_without_a_network_it_is_one_sentence(workplace):
+    """Lines that are stopped while they ask for robots.txt have nothing to say of their own."""
+    work = workplace("http://127.0.0.1:9")
+    work.links("dQw4w9WgXcQ", "BV17x411w7KC")
+    done = subprocess.run(
+        [sys.executable, "-c", "from research_scrapers.cli.main import main; main()", "scrape", "--links", "links.txt",
+         "-s", "RETRY_BACKOFF_CAP_S=0.05"],
+        env=work.environment, cwd=work.folder, text=True, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "robots.txt could not be read" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert ".." not in done.stderr.splitlines()[-1]

@@ -19,7 +19,7 @@ from research_scrapers.errors import (
     SilentRefusal,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page
-from research_scrapers.providers import NO_SESSION, Route, Session
+from research_scrapers.providers import NO_SESSION, Session
 from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.danmaku_pb import SEGMENT_MS, DanmakuView, read_segment, read_view
 from research_scrapers.providers.bilibili.danmaku_records import Strip, of_message, of_pool
@@ -28,6 +28,7 @@ from research_scrapers.providers.bilibili.history import Days, days_of, next_mon
 from research_scrapers.providers.bilibili.parts import (
     PAGELIST,
     Part,
+    PartsRoute,
     after,
     aid_of,
     first_cursor,
@@ -59,7 +60,7 @@ _BELIEVED = 3
 """So often must a segment be nothing at all."""
 
 
-class DanmakuRoute(Route):
+class DanmakuRoute(PartsRoute):
     """The route for danmaku, given which days of history are wanted."""
 
     name = "danmaku"
@@ -76,14 +77,7 @@ class DanmakuRoute(Route):
         """The first wanted part."""
         return first_cursor(session, options, "dmview")
 
-    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
-        """The request for a cursor; for one that cannot be read, a harmless one, and `read` says why."""
-        try:
-            return self._ask(video_id, cursor, session)
-        except CursorExpired:
-            return endpoints.pagelist(video_id)
-
-    def _ask(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
+    def request(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
         if cursor.step == PAGELIST:
             return endpoints.pagelist(video_id)
         number, _, rest = cursor.token.partition("|")

@@ -7,17 +7,32 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from research_scrapers.errors import CursorExpired, LayoutChanged, PartMissing, VideoUnavailable
-from research_scrapers.models import MAIN, Answer, Cursor, Options, Page
-from research_scrapers.providers.bilibili import links
+from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page
+from research_scrapers.providers import Route, Session
+from research_scrapers.providers.bilibili import endpoints, links
 from research_scrapers.providers.bilibili.refusals import failure_of_code, told
 from research_scrapers.providers.tree import decode_object, int_at, list_at, str_at
 
 if TYPE_CHECKING:
     from research_scrapers.errors import SourceError
-    from research_scrapers.providers import Session
 
 PAGELIST = "pagelist"
 """The step that asks for the parts once more, where a wanted one is not among those that are known."""
+
+
+class PartsRoute(Route):
+    """A route whose main chain walks the parts of a video."""
+
+    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
+        """The request for a cursor; for one that cannot be read, a harmless one, and `read` says why."""
+        try:
+            return self.request(video_id, cursor, session)
+        except CursorExpired:
+            return endpoints.pagelist(video_id)
+
+    def request(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
+        """The request that a cursor stands for."""
+        raise NotImplementedError
 
 
 def numbered(name: str, number: int | str) -> str:

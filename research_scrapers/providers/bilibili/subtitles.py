@@ -23,12 +23,13 @@ from research_scrapers.errors import (
     WrongVideo,
 )
 from research_scrapers.models import MAIN, Answer, Ask, Cursor, Options, Page, Transcript, content_hash
-from research_scrapers.providers import NO_SESSION, Route, Session
+from research_scrapers.providers import NO_SESSION, Session
 from research_scrapers.providers.bilibili import endpoints
 from research_scrapers.providers.bilibili.captions import Listed, TrackAsk, read_body, read_list
 from research_scrapers.providers.bilibili.parts import (
     PAGELIST,
     Part,
+    PartsRoute,
     after,
     aid_of,
     first_cursor,
@@ -99,7 +100,7 @@ class PartsWalk:
         return _WHY[self.why[0]](_NOT_SHOWN if self.why[0] == "u" else "in none of its parts")
 
 
-class SubtitlesRoute(Route):
+class SubtitlesRoute(PartsRoute):
     """The route for transcripts, given what is wanted."""
 
     name = "player"
@@ -116,14 +117,7 @@ class SubtitlesRoute(Route):
         """The first wanted part."""
         return first_cursor(session, options, "player")
 
-    def ask(self, video_id: str, cursor: Cursor, session: Session, options: Options) -> Ask:
-        """The request for a cursor; for one that cannot be read, a harmless one, and `read` says why."""
-        try:
-            return self._ask(video_id, cursor, session)
-        except CursorExpired:
-            return endpoints.pagelist(video_id)
-
-    def _ask(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
+    def request(self, video_id: str, cursor: Cursor, session: Session) -> Ask:
         if cursor.step == PAGELIST:
             return endpoints.pagelist(video_id)
         if cursor.step == "track":

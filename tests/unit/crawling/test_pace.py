@@ -147,7 +147,7 @@ def refusals(leaf, **changes):
 def test_the_pause_is_what_people_report_as_needed(leaf):
     pauses = refusals(leaf)
     assert pauses[0] == PAUSES[leaf]
-    if leaf.cooldown_s >= 600:
+    if PAUSES[leaf] >= 600:
         assert len(pauses) == 2, "one more try after a ban, and no other"
     else:
         assert pauses[1:4] == [round(PAUSES[leaf] * 1.6**n) for n in (1, 2, 3)]
