@@ -1,7 +1,7 @@
 """How fast each format is written, and whether its memory stays flat.
 
-    python benchmarks/exports.py                          1,000,000 synthetic comments, every format
-    python benchmarks/exports.py --comments 10000000 --formats csv,jsonl,parquet,sqlite
+    python -m benchmarks.exports                          1,000,000 synthetic comments, every format
+    python -m benchmarks.exports --comments 10000000 --formats csv,jsonl,parquet,sqlite
 
 Each export is the ordinary command in a process of its own; the memory is the most that the system ever gave it. What
 the same command takes for ten comments is shown first: that is Python and its libraries, not the data.

@@ -1,7 +1,7 @@
 """What stealing brings when queues are skewed: the same links, with each policy, side by side with four fixed lines.
 
-    python benchmarks/stealing.py                    200 links, 90 % of the work on YouTube comments
-    python benchmarks/stealing.py --heavy yt_transcripts --links 1000
+    python -m benchmarks.stealing                    200 links, 90 % of the work on YouTube comments
+    python -m benchmarks.stealing --heavy yt_transcripts --links 1000
 
 Every policy works on the same replica at the same latency, one after the other, each with a database of its own. The
 clock runs from the first sub-job that is assigned to the end of the last; start-up is nobody's merit.

@@ -1,7 +1,7 @@
 """How near the transcripts spider comes to what its caps allow, and whether its memory grows with the list.
 
-    python benchmarks/transcripts.py                 1,000 links at 100 ms: wall time over the bound
-    python benchmarks/transcripts.py --memory        peak memory at 100, 1,000 and 10,000 links, without latency
+    python -m benchmarks.transcripts                 1,000 links at 100 ms: wall time over the bound
+    python -m benchmarks.transcripts --memory        peak memory at 100, 1,000 and 10,000 links, without latency
 
 Both numbers of a ratio come from the same run. The bound is what the caps allow: the requests that the replica counted,
 divided by those that may be in flight, times the latency. The CPU seconds of both processes are told beside it: on a
