@@ -116,6 +116,7 @@ EXTENSIONS = {
     "scrapy.extensions.telnet.TelnetConsole": None,  # switched off above; this spares its import too
     "scrapy.extensions.remote_control.RemoteControl": None,  # likewise
     "research_scrapers.crawling.politeness.SteadyThrottle": 0,
+    "research_scrapers.crawling.memory.SteadyMemory": 0,
     "research_scrapers.crawling.progress.Progress": 100,
 }
 FEED_STORAGES = {

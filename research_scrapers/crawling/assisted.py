@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from research_scrapers.crawling.library import Download, EngineAdapter, carried_session
-from research_scrapers.crawling.mishaps import mishap
+from research_scrapers.crawling.mishaps import bare, mishap
 from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.requests import request_of
 from research_scrapers.crawling.spider import ResearchSpider
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _Step = Callable[[str, Cursor, EngineAdapter], "Response"]
-_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _PLAYER, _TIMEDTEXT = "/youtubei/v1/player", "/api/timedtext"
 
 
@@ -68,7 +65,8 @@ class AssistedSpider(ResearchSpider):
         except Stopping:
             self.halt(walk)
         except Exception as error:
-            failure = error if isinstance(error, ResearchError) else LayoutChanged(f"{type(error).__name__}: {error}")
+            told = error if isinstance(error, ResearchError) else LayoutChanged(f"{type(error).__name__}: {error}")
+            failure = bare(told)
             link = Ask(self.provider.link(walk.lease.video_id))
             request = request_of(link, self.provider, self.line, self.kind)
             try:
@@ -87,14 +85,6 @@ class AssistedSpider(ResearchSpider):
         return await self.crawler.engine.download_async(request)
 
 
-def _share_memory() -> None:
-    """Let all threads take their memory from one place: each keeping what it has freed for itself, as glibc has it,
-    makes a long run grow (measured: 10 kB a video). Where there is no such function, there is no such habit.
-    """
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
-
-
 class TranscriptLibrary:
     """Runs the library in threads, and turns what it meets into pages."""
 
@@ -105,7 +95,6 @@ class TranscriptLibrary:
         self._route = route
         self._reading = reading
         self._forget = forget
-        _share_memory()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="transcripts")
 
     async def read(self, video_id: str, cursor: Cursor, download: Download) -> tuple[Page, Reading | None]:

@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
+
+
+def bare(error: E) -> E:
+    """What was raised, without where: a traceback holds its frames, and through them the whole answer, until the
+    garbage is collected.
+    """
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 async def guarded(spider: ResearchSpider, walk: Walk, steps: AsyncIterator[T]) -> AsyncIterator[T]:

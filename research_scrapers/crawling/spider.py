@@ -17,7 +17,7 @@ from research_scrapers.config import Config, take_names
 from research_scrapers.coverage import CONCLUDE, Conclusion
 from research_scrapers.crawling.consequences import already_read, consequence, finish
 from research_scrapers.crawling.gate import Gate
-from research_scrapers.crawling.mishaps import Lost, begun, block, end_given_up, give_back, guarded, watch
+from research_scrapers.crawling.mishaps import Lost, bare, begun, block, end_given_up, give_back, guarded, watch
 from research_scrapers.crawling.politeness import Stopping
 from research_scrapers.crawling.reading import forget, reading_of
 from research_scrapers.crawling.requests import request_of
@@ -254,7 +254,7 @@ class ResearchSpider(Spider):
         try:
             page = self._read(walk, cursor, reading)
         except ResearchError as error:
-            failure = error
+            failure = bare(error)
         except Exception as error:
             self.logger.exception("reading %s failed", response.url, extra={"sub_job": walk.lease.id})
             failure = LayoutChanged(f"{type(error).__name__}: {error}")
@@ -266,7 +266,7 @@ class ResearchSpider(Spider):
             try:
                 following = await self.stored(walk, item, response.request.meta["research_line"])
             except ResearchError as error:
-                failure = error
+                failure = bare(error)
             else:
                 for request in following:
                     yield request
