@@ -33,6 +33,8 @@ _MENTION = re.compile(rf"[@＠]({_NAME}+)")
 _SIMPLE = re.compile(f"{_NAME}+")
 _CHANNEL = re.compile(r"(?<![\w-])UC[\w-]{22}(?![\w-])", re.ASCII)
 _SPACE = re.compile(r"(?<=space\.bilibili\.com/)\d+", re.ASCII)
+_SHARED_BY = re.compile(r"(?<=[?&])(ab_channel|mid|share_from_uid|vd_source|up_id)=[^&#\s]*", re.I)
+"""What a copied link tells of its channel, or of the person who copied it."""
 _HARMLESS = frozenset({
     "like_count_text", "like_count_approximate", "reply_count_approximate", "reply_level", "verified", "artist",
     "heart_unknown", "caption_tracks", "track_id", "lan", "cid", "version", "route", "format", "source_language",
@@ -128,6 +130,10 @@ class Veil:
             return _SPACE.sub(GONE, _CHANNEL.sub(GONE, value))
         value = _CHANNEL.sub(lambda found: str(self.id(found[0])), value)
         return _SPACE.sub(lambda found: str(self.id(found[0])), value)
+
+    def link(self, value: str) -> str:
+        """A line of a links file as it was typed."""
+        return value if self.keeps else _SHARED_BY.sub(rf"\1={GONE}", self.text(value))
 
     def _mention(self, mention: str) -> str:
         if self.policy == "drop":

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -131,7 +131,8 @@ def take_in_links(session: Session, links: Links, work: Work, who: str, *, shuff
 
 
 def _take_in(session: Session, links: Links, digest: str | None, work: Work, who: str, *, shuffled: bool) -> None:
-    intake = session.runs.take_in(session.run.id, links, work, who, shuffled=shuffled)
+    lines = links if session.veil.keeps else (replace(line, text=session.veil.link(line.text)) for line in links)
+    intake = session.runs.take_in(session.run.id, lines, work, who, shuffled=shuffled)
     session.runs.links_taken_in(session.run.id, digest or STDIN)
     parts = [counted(intake.added, "video") + (" added" if session.resumed else "")]
     if intake.repeated:

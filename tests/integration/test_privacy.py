@@ -54,12 +54,15 @@ def test_nobody_is_named_on_the_disk_after_a_run(replica, tmp_path, spider, poli
     kept, hidden = (Workplace(tmp_path / name, site.origin) for name in ("kept", "hidden"))
     for place in (kept, hidden):
         place.folder.mkdir()
-        place.links(*(site.videos or site.bili_videos))
+        links = [f"https://www.youtube.com/watch?v={video}&ab_channel=SomebodyReal" for video in site.videos]
+        links += [f"https://www.bilibili.com/video/{video}/?mid=77000111&p=1" for video in site.bili_videos]
+        place.links(*links, "https://www.youtube.com/@somebody-real", "https://space.bilibili.com/77000111")
     done = crawl(kept, spider)
     assert done.returncode == 0, done.stderr
     secrets = people(kept.query("SELECT author_id, author_name, text, extras FROM comments"))
     secrets |= {row[0] for row in kept.query("SELECT channel_id FROM videos WHERE channel_id IS NOT NULL")}
     secrets |= {row[0] for row in kept.query("SELECT DISTINCT author_hash FROM danmaku WHERE author_hash IS NOT NULL")}
+    secrets |= {"SomebodyReal", "@somebody-real", "77000111"}
     assert len(secrets) > 20
     assert left_in(kept.folder, secrets)
     environment = {"RESEARCH_PRIVACY": policy, "RESEARCH_PRIVACY_KEY": str(tmp_path / "privacy.key")}
