@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -103,7 +104,7 @@ class Config:
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Config:
-        _check_names(settings)
+        check(settings)
         number = _Numbers(settings)
         for name in SCRAPYS:
             number.real(name, 0)
@@ -227,12 +228,19 @@ def restore(settings: BaseSettings, snapshot: Mapping[str, Any], domains: Mappin
         settings.set("DOMAIN_CONCURRENCY", {**had, **domains}, priority=FLAG)
 
 
-def _check_names(settings: BaseSettings) -> None:
+def check(settings: BaseSettings) -> None:
+    """Refuse names that nobody knows, and values that Scrapy itself would meet with a traceback."""
     if wrong := settings.get(knobs.WRONG):
         raise SettingInvalid(wrong)
     for name in settings:
         if (settings.getpriority(name) or 0) >= _COMMAND and (near := knobs.misspelt(name, dir(default_settings))):
             raise SettingInvalid(f"-s {name}: no setting is called so. Did you mean {near}?")
+    for knob in knobs.KNOBS.values():
+        if knob.kind == "switch":
+            _switch(settings, knob.setting)
+    if settings.get("LOG_LEVEL") not in logging.getLevelNamesMapping():
+        levels = ", ".join(knobs.KNOBS["log_level"].choices)
+        raise SettingInvalid(f"{_told(settings, 'LOG_LEVEL')}: there is no such level. There are: {levels}")
 
 
 def _where(settings: BaseSettings, name: str) -> str:

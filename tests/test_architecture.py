@@ -28,7 +28,7 @@ ALLOWED = {
     "reporting": GROUND | {"store"},
     "seeing": GROUND | {"config", "control", "crawling", "providers", "store", "reporting"},
     "api": GROUND | {"control", "links", "settings"},
-    "commands": GROUND | {"crawling"},
+    "commands": GROUND | {"config", "crawling"},
     "settings": {"knobs"},
     "cli": GROUND
     | {

@@ -17,7 +17,7 @@ from research_scrapers import knobs
 from research_scrapers.cli.common import existing, find_run, project_settings
 from research_scrapers.cli.plan import plan
 from research_scrapers.cli.seeing import seeing_options
-from research_scrapers.config import FLAG, Config, restore, take_names
+from research_scrapers.config import FLAG, Config, check, restore, take_names
 from research_scrapers.control.lines import POLICIES, SPIDERS
 from research_scrapers.control.scrape import Order, order_of, scrape
 from research_scrapers.errors import BreakerOpen, InputError, SettingInvalid
@@ -107,6 +107,7 @@ def settings_with(config: Path | None, sets: Sequence[str], flags: Mapping[str, 
     settings.setdict(given, priority=FLAG)
     settings.setdict(dict(map(pair, sets)), priority="cmdline")
     take_names(settings)
+    check(settings)
     quiet = {**settings.getdict("EXTENSIONS"), "research_scrapers.crawling.progress.Progress": None}
     settings.set("EXTENSIONS", quiet, priority="cmdline")
     return settings

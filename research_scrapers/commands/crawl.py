@@ -11,6 +11,7 @@ from typing import Any
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
+from research_scrapers.config import check
 from research_scrapers.crawling.progress import quieten
 from research_scrapers.errors import ResearchError, SettingInvalid
 
@@ -19,6 +20,14 @@ INTERRUPTED = 130
 
 class Command(ScrapyCrawl):
     """Run a spider of the project."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        try:
+            assert self.settings is not None
+            check(self.settings)
+        except SettingInvalid as error:
+            sys.exit(_tell(error))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -47,10 +56,17 @@ class Command(ScrapyCrawl):
                 failure = SettingInvalid(str(failure))
             if not isinstance(failure, ResearchError):
                 raise failure
-            sys.stderr.write(f"\nresearch: {failure}.\n")
-            self.exitcode = failure.exit_code
+            sys.stderr.write("\n")
+            self.exitcode = _tell(failure)
         elif getattr(spider, "interrupted", False):
             sys.stderr.write("\nresearch: stopped. Nothing is lost: the same command goes on from here.\n")
             self.exitcode = INTERRUPTED
         elif process.bootstrap_failed:
             self.exitcode = 1
+
+
+def _tell(error: ResearchError) -> int:
+    """Say what went wrong; returns the exit code for it."""
+    told = str(error)
+    sys.stderr.write(f"research: {told}{'' if told.endswith(('?', '.')) else '.'}\n")
+    return error.exit_code

@@ -148,6 +148,8 @@ BAD = {
     "bad number": (["-a", "max_comments=ten"], 2, "whole number"),
     "bad setting": (["-s", "CONCURRENT_REQUESTS=many"], 2, "CONCURRENT_REQUESTS=many"),
     "foreign origin": (["-s", "ORIGIN=http://example.org"], 2, "loopback"),
+    "no such level": (["-s", "LOG_LEVEL=loud"], 2, "LOG_LEVEL=loud: there is no such level"),
+    "no switch": (["-s", "RAW_CAPTURE=all"], 2, "RAW_CAPTURE=all: it must be True or False"),
     "feed format": (["-o", "out.xlsx"], 2, "Unrecognized output format"),
     "no folder for the database": (["-s", "RESEARCH_DB=/nowhere/at/all.db"], 3, "RESEARCH_DB"),
 }
