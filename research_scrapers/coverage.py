@@ -137,12 +137,12 @@ def conclude_tracks(facts: Facts) -> Conclusion:
     return Conclusion(Outcome.COMPLETE if facts.collected else Outcome.EMPTY, None, listed)
 
 
-def up_to_date(read: float | None, oldest_days: float | None, now: float) -> Conclusion | None:
+def up_to_date(outcome: Outcome, read: float, oldest_days: float | None, now: float) -> Conclusion | None:
     """How a sub-job ends that need not be begun, because an earlier run read it, and not too long ago."""
-    if read is None or (oldest_days is not None and now - read > oldest_days * 86_400):
+    if oldest_days is not None and now - read > oldest_days * 86_400:
         return None
     when = datetime.fromtimestamp(read, UTC).date().isoformat()
-    return Conclusion(Outcome.COMPLETE, "up_to_date", f"read on {when}; -a refresh=always reads it again")
+    return Conclusion(outcome, "up_to_date", f"read on {when}; -a refresh=always reads it again")
 
 
 CONCLUDE: Mapping[Kind, Callable[[Facts], Conclusion]] = {

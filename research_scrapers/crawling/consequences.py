@@ -112,7 +112,13 @@ def already_read(spider: ResearchSpider, lease: Lease) -> Conclusion | None:
     if lease.kind is not Kind.TRANSCRIPT or spider.options.refresh == "always":
         return None
     oldest = spider.config.transcript_age_days if spider.options.refresh == "stale" else None
-    return up_to_date(spider.ledger.last_read(lease, spider.options), oldest, time.time())
+    if (earlier := spider.ledger.last_read(lease, spider.options)) is None:
+        return None
+    sub_job, outcome, at = earlier
+    conclusion = up_to_date(Outcome(outcome), at, oldest, time.time())
+    if conclusion is not None:
+        spider.ledger.adopt(lease, sub_job)
+    return conclusion
 
 
 def finish(spider: ResearchSpider, walk: Walk) -> None:

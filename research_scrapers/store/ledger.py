@@ -20,6 +20,7 @@ from research_scrapers.store.fence import Fence
 from research_scrapers.store.pages import Lease, Receipt, commit
 from research_scrapers.store.raw import Raw
 from research_scrapers.store.resolve import ANEW, end_dependants, fail_waiting, make_invalid
+from research_scrapers.store.transcripts import adopt_transcripts
 
 LEASE_S = 120.0
 _FREE = ("status = 'pending' AND coalesce(not_before, 0) <= ?", "status = 'in_progress' AND lease_until < ?")
@@ -283,21 +284,26 @@ class Ledger:
         lease.outcome, lease.reason = conclusion.outcome, conclusion.reason
         return lease.kind is Kind.METADATA
 
-    def last_read(self, lease: Lease, options: Options) -> float | None:
-        """When an earlier run read this to its end, asked for the same things; ``None`` if none did."""
+    def last_read(self, lease: Lease, options: Options) -> tuple[int, str, float] | None:
+        """The sub-job of an earlier run that read this to its end, asked for the same things; how it ended, when."""
         wanted = ("languages", "kinds", "translate", "tracks", "parts")
         parts = "SELECT parts FROM jobs WHERE id = "
         same = " AND ".join(f"json_extract(r.config, '$.options.{name}') IS ?" for name in wanted)
         with self._store.explained():
             row = self._store.conn.execute(
-                "SELECT max(s.finished_at) FROM sub_jobs s JOIN runs r ON r.id = s.run_id"  # noqa: S608
+                "SELECT s.id, s.outcome, max(s.finished_at) FROM sub_jobs s JOIN runs r ON r.id = s.run_id"  # noqa: S608
                 " WHERE s.provider = ? AND s.video_id = ? AND s.kind = ? AND s.id <> ? AND s.status = 'success'"
                 f" AND s.outcome IN ('complete', 'empty') AND coalesce(s.reason, '') <> 'up_to_date'"
                 f" AND ({parts} s.job_id) IN ('', ({parts} ?)) AND {same}",
                 (lease.provider, lease.video_id, lease.kind, lease.id, lease.job_id,
                  *(getattr(options, name) for name in wanted)),
             ).fetchone()  # fmt: skip
-        return datetime.fromisoformat(row[0]).timestamp() if row[0] else None
+        return (row[0], row[1], datetime.fromisoformat(row[2]).timestamp()) if row[2] else None
+
+    def adopt(self, lease: Lease, earlier: int) -> None:
+        """What an earlier sub-job found, and still holds, is this one's too."""
+        with self._fenced(lease) as conn:
+            adopt_transcripts(conn, lease.id, earlier)
 
     def fail(self, lease: Lease, reason: str, detail: str, *, retriable: bool) -> bool:
         """End a sub-job badly, with its reason; what it stored and where it stood is kept. Returns whether there is

@@ -24,6 +24,16 @@ def store_transcripts(conn: sqlite3.Connection, sub_job: int, transcripts: Seque
     return fresh
 
 
+def adopt_transcripts(conn: sqlite3.Connection, sub_job: int, earlier: int) -> None:
+    """Let a sub-job hold what an earlier one found, of the parts that it is about."""
+    conn.execute(
+        "INSERT OR IGNORE INTO transcript_sightings SELECT s.id, t.id FROM sub_jobs s JOIN jobs j ON j.id = s.job_id,"
+        " transcript_sightings g JOIN transcripts t ON t.id = g.transcript WHERE s.id = ? AND g.sub_job_id = ?"
+        " AND (j.parts = '' OR instr(',' || j.parts || ',', ',' || t.part || ','))",
+        (sub_job, earlier),
+    )
+
+
 def _newest(conn: sqlite3.Connection, transcript: Transcript) -> sqlite3.Row | None:
     row: sqlite3.Row | None = conn.execute(
         "SELECT id, version, content_hash FROM transcripts WHERE provider = ? AND video_id = ? AND part = ?"

@@ -259,6 +259,13 @@ async def test_what_is_here_and_new_enough_is_not_read_again(replica, workplace,
     )  # fmt: skip
     assert (yt.counters()["total"] > before) == asked
     assert (work.coverage(yt.videos[0])["reason"] == "up_to_date") != asked
+    assert [work.coverage(video)["outcome"] for video in yt.videos] == ["complete", "empty"]
+    held = work.query(
+        "SELECT t.video_id, t.language FROM transcripts t JOIN transcript_sightings g ON g.transcript = t.id"
+        " JOIN sub_jobs s ON s.id = g.sub_job_id"
+        " WHERE s.run_id = (SELECT run_id FROM sub_jobs ORDER BY id DESC LIMIT 1)"
+    )
+    assert held == [(yt.videos[0], "en")], "a run holds what it found up to date"
     await work.crawl_here(spider=YtTranscriptsSpider, jobdir=None, refresh=refresh, languages="de")
     assert ("de", "manual") in {key[:2] for key in stored(work, yt.videos[0])}, "another wish is another reading"
 
