@@ -114,7 +114,7 @@ class _Bar:
 @click.argument("export", type=click.Path(path_type=Path), default=Path("export"))
 @click.option("--db", type=click.Path(path_type=Path), help="Also check that this database holds what was exported.")
 def verify_command(export: Path, db: Path | None) -> None:
-    """Check the files of EXPORT (a folder, or its job_metadata.json) against their checksums."""
+    """Check the files of EXPORT (a folder, a file, or its job_metadata.json) against their checksums."""
     manifest, files = verify_files(export)
     click.echo(f"{counted(files, 'file')} as they were written")
     if db is not None:

@@ -113,10 +113,10 @@ def export(store: Store, wish: Wish, progress: Progress | None = None) -> Result
         result.files += places.used
         if wish.out is not None:
             told = [(table, columns, result.counts[table.name]) for table, columns, _ in chosen]
-            beside = places.beside("DICTIONARY.md")
-            beside.write_text(dictionary(told, selection(wish), form), encoding="utf-8")
-            result.files.append(beside)
-            result.files += write_manifest(conn, wish.run, places.beside("job_metadata.json"), result.files,
+            words = places.about("DICTIONARY.md")
+            words.write_text(dictionary(told, selection(wish), form), encoding="utf-8")
+            result.files.append(words)
+            result.files += write_manifest(conn, wish.run, places.about("job_metadata.json"), result.files,
                                            result.counts, selection(wish))  # fmt: skip
     return result
 
@@ -185,7 +185,8 @@ class Places:
             return self._note(out / f"{stamp}{table.name}.{self._suffix}")
         if table is self._main or (self._suffix.startswith("jsonl") and not self._wish.shape):
             return self._note(out)
-        return self._note(self.beside(f"{table.name}.{self._suffix}"))
+        stem = out.name.removesuffix(f".{self._wish.packed}").rpartition(".")[0]
+        return self._note(out.with_name(f"{stem or out.name}.{table.name}.{self._suffix}"))
 
     def whole(self) -> Path:
         """The one file of a format that holds every table."""
@@ -194,14 +195,11 @@ class Places:
             raise SettingInvalid(f"{self._wish.form} cannot go to standard output: name a file with --out")
         return self._note(out if self._wish.is_file else out / f"export.{self._suffix}")
 
-    def beside(self, name: str) -> Path:
-        """A file that accompanies the export."""
+    def about(self, name: str) -> Path:
+        """A file that tells of the export; beside a single file, it bears that file's name too."""
         out = self._wish.out
         assert out is not None
-        if not self._wish.is_file:
-            return out / name
-        stem = out.name.removesuffix(f".{self._wish.packed}").rpartition(".")[0]
-        return out.with_name(f"{stem or out.name}.{name}")
+        return out.with_name(f"{out.name}.{name}") if self._wish.is_file else out / name
 
     def _note(self, path: Path) -> Path:
         if path not in self.used:

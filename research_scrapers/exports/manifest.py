@@ -85,22 +85,24 @@ def write_manifest(
 
 def verify_files(path: Path) -> tuple[Path, int]:
     """Check every file that a manifest names; returns the manifest and how many files it names."""
-    manifest = path / NAME if path.is_dir() else path
+    manifest = path
+    if not path.name.endswith(NAME):
+        manifest = path / NAME if path.is_dir() else path.with_name(f"{path.name}.{NAME}")
     try:
         told = json.loads(manifest.read_text(encoding="utf-8"))
-        named = dict(told["files"])
+        named = {name: (facts["size"], facts["sha256"]) for name, facts in told["files"].items()}
     except OSError as error:
         raise InputError(f"{manifest}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{manifest} is not a manifest of an export") from None
     wrong = []
-    for name, facts in named.items():
+    for name, (size, digest) in named.items():
         file = manifest.parent / name
         if not file.resolve().is_relative_to(manifest.parent.resolve()):
             wrong.append(f"{name} lies outside the export")
         elif not file.is_file():
             wrong.append(f"{name} is missing")
-        elif file.stat().st_size != facts["size"] or checksum(file) != facts["sha256"]:
+        elif file.stat().st_size != size or checksum(file) != digest:
             wrong.append(f"{name} was changed")
     if wrong:
         raise ChecksumWrong("; ".join(wrong))

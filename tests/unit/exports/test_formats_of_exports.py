@@ -177,7 +177,7 @@ def test_where_columns_and_what(corpus, tmp_path):
     )  # fmt: skip
     assert out.read_bytes() == f"comment_id,like_count\r\n{LONG_ID},50\r\n".encode()
     assert (tmp_path / "few.coverage.csv").is_file()
-    assert "`like_count`" in (tmp_path / "few.DICTIONARY.md").read_text(encoding="utf-8")
+    assert "`like_count`" in (tmp_path / "few.csv.DICTIONARY.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

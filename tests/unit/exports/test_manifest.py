@@ -80,7 +80,7 @@ def test_a_manifest_cannot_lead_outside(made):
     assert "outside" in str(made.invoke("verify", str(out), code=2).exception)
 
 
-@pytest.mark.parametrize("content", [None, "[]", "{}", "nonsense"])
+@pytest.mark.parametrize("content", [None, "[]", "{}", "nonsense", '{"files": {"a": 1}}', '{"files": []}'])
 def test_what_is_no_manifest(made, content):
     path = made.folder / "job_metadata.json"
     if content is not None:
@@ -90,4 +90,9 @@ def test_what_is_no_manifest(made, content):
 
 def test_a_single_file_has_its_manifest_beside_it(made):
     made.invoke("export", "--out", str(made.folder / "one.jsonl.gz"))
-    made.invoke("verify", str(made.folder / "one.job_metadata.json"))
+    made.invoke("export", "--out", str(made.folder / "one.csv"), "--what", "comments")
+    made.invoke("verify", str(made.folder / "one.jsonl.gz.job_metadata.json"))
+    made.invoke("verify", str(made.folder / "one.csv"))
+    (made.folder / "one.jsonl.gz").write_bytes(b"")
+    made.invoke("verify", str(made.folder / "one.jsonl.gz"), code=1)
+    made.invoke("verify", str(made.folder / "one.csv"))
