@@ -71,8 +71,8 @@ def scrape_command(
     wanted: Wanted,
 ) -> None:  # fmt: skip
     """Collect everything that LINKS name, on all lines at once."""
-    if demo and (links or resume):
-        raise InputError("--demo brings its own links: leave --links and --resume out")
+    if demo and (links or resume or db):
+        raise InputError("--demo brings its own links and its own database: leave --links, --resume and --db out")
     if not (links or resume or demo):
         raise InputError("name links with --links, or a run with --resume")
     settings = settings_with(config, sets, {

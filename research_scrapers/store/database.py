@@ -33,6 +33,14 @@ def _alone(path: Path) -> Iterator[None]:
         os.close(folder)
 
 
+def to_read(path: Path) -> str:
+    """The address by which SQLite only reads a database. Where it cannot make files beside it, and there is no log of a
+    writer, it need not: nobody writes to it.
+    """
+    still = not os.access(path.absolute().parent, os.W_OK) and not Path(f"{path}-wal").exists()
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
+
+
 class Store:
     """One SQLite file with one writing connection. Readers may open the file at the same time (WAL)."""
 
@@ -42,13 +50,21 @@ class Store:
         self.blobs: str | None = None
         """Where whole files go: see `store.blobs`. None: a folder beside the database."""
         with self.explained():
-            self._create_private(path)
-            self.conn = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None)
+            self.conn = self._connect(path)
             try:
                 self._prepare()
             except BaseException:
                 self.conn.close()
                 raise
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        """A database that lies where nothing can be written (an archive, somebody else's folder) can still be read."""
+        places = (path, path.absolute().parent)
+        self.only_read = path.is_file() and not all(os.access(place, os.W_OK) for place in places)
+        if not self.only_read:
+            self._create_private(path)
+            return sqlite3.connect(path, timeout=self.busy_timeout, isolation_level=None)
+        return sqlite3.connect(to_read(path), uri=True, timeout=self.busy_timeout, isolation_level=None)
 
     @staticmethod
     def _create_private(path: Path) -> None:
@@ -63,10 +79,11 @@ class Store:
     def _prepare(self) -> None:
         conn = self.conn
         conn.row_factory = sqlite3.Row
-        conn.execute("PRAGMA journal_mode = WAL")
-        # FULL: what is stored survives a power cut too, not only a kill. Each such commit waits for the disk.
-        conn.execute("PRAGMA synchronous = FULL")
-        conn.execute("PRAGMA foreign_keys = ON")
+        if not self.only_read:
+            conn.execute("PRAGMA journal_mode = WAL")
+            # FULL: what is stored survives a power cut too, not only a kill. Each such commit waits for the disk.
+            conn.execute("PRAGMA synchronous = FULL")
+            conn.execute("PRAGMA foreign_keys = ON")
         conn.execute("PRAGMA temp_store = FILE")
         conn.create_function("segmented", 1, segmented, deterministic=True)
         db = Database(conn)
@@ -76,7 +93,12 @@ class Store:
                 f"{self.path} was written by a newer version. Update research-scrapers, or name another file with "
                 "RESEARCH_DB"
             )
-        if migrations.pending(db):
+        if pending := migrations.pending(db):
+            if self.only_read:
+                raise StoreUnwritable(
+                    f"{self.path} is of an older version ({len(pending)} changes behind) and cannot be written here. "
+                    "Copy it to a folder of your own"
+                )
             with _alone(self.path):
                 self._migrate(db)
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from research_scrapers.store.database import to_read
 from research_scrapers.store.schema import known_migrations
 
 _LITTLE, _TOO_LITTLE = 1 << 30, 50 << 20
@@ -34,11 +35,11 @@ def _existing(path: Path) -> Iterator[Finding]:
     if not os.access(path, os.W_OK) or not os.access(path.absolute().parent, os.W_OK):
         yield (
             "bad",
-            f"{path} or its folder cannot be written",
+            f"{path} or its folder cannot be written: it can be read and exported, nothing can be added",
             "change permissions, or name another with RESEARCH_DB",
         )
     try:
-        conn = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
+        conn = sqlite3.connect(to_read(path), uri=True, timeout=5)
         try:
             applied = {row[0] for row in conn.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = ?",
                                                       ("research_scrapers",))}  # fmt: skip

@@ -166,3 +166,30 @@ def test_only_what_is_durable_waits_for_the_disk(tmp_path):
             levels.append(conn.execute("PRAGMA synchronous").fetchone()[0])
     store.close()
     assert levels == [2, 1, 2]
+
+
+def test_what_lies_on_a_read_only_disk_can_be_read(tmp_path, monkeypatch):
+    bench = Bench(tmp_path)
+    bench.ledger.commit_page(bench.claim(), page("1", ["a"]), Options())
+    bench.store.close()
+    path = tmp_path / "research.db"
+    before = path.read_bytes()
+    monkeypatch.setattr("os.access", lambda *_: False)
+    store = Store(path)
+    assert [row[0] for row in store.conn.execute("SELECT comment_id FROM comments")] == ["a"]
+    with pytest.raises(StoreUnwritable), store.writing() as conn:
+        conn.execute("DELETE FROM comments")
+    store.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["research.db"]
+    assert path.read_bytes() == before
+
+
+def test_an_older_database_on_a_read_only_disk_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "research.db"
+    Store(path).close()
+    with sqlite3.connect(path) as conn:
+        conn.execute("DELETE FROM _sqlite_migrations WHERE name = (SELECT max(name) FROM _sqlite_migrations)")
+    conn.close()
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(StoreUnwritable, match="older version"):
+        Store(path)
