@@ -3,9 +3,9 @@
     python -m benchmarks.memory                      100,000 comments over 10,000
     python -m benchmarks.memory --comments 1000000   a million over 10,000
 
-Two real runs of `yt_comments` against the replica, which makes each page when it is asked for it; a thousand comments a
-video, twenty a page. Two numbers of each run: the most that the system ever gave the process, and how much of it was its
-own data rather than mapped files (Python, its libraries, and the database's shared memory).
+Two real runs of `yt_comments` against the replica, which makes each page when it is asked for it; a thousand comments
+a video, twenty a page. Two numbers of each run: the most that the system ever gave the process, and how much of it was
+its own data rather than mapped files (Python, its libraries, and the database's shared memory).
 """
 
 from __future__ import annotations

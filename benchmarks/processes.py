@@ -1,4 +1,4 @@
-"""What a process costs, as the system counts it: the same yardstick for our spiders and for everybody else's programs."""
+"""What a process costs, as the system counts it: the same yardstick for our spiders and for other people's programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from research_scrapers.replica.launch import ReplicaProcess
 
 _LOOK_S = 0.05
 PACE_OFF = (
-    "-s", "DOMAIN_RATE=0", "-s", "DOMAIN_RATES=bilibili.com=0,youtube.com=0", "-s", "DOMAIN_CONCURRENCY=bilibili.com=16",
+    "-s", "DOMAIN_RATE=0", "-s", "DOMAIN_RATES=bilibili.com=0,youtube.com=0",
+    "-s", "DOMAIN_CONCURRENCY=bilibili.com=16",
 )  # fmt: skip
 """The replica is ours, and what is measured is the program, not its patience."""
 
