@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.table import Row
 from research_scrapers.store.database import Store
 
 FORMATS = ("jsonl", "csv", "sqlite", "parquet", "xlsx", "jsonl.gz", "csv.zst")
@@ -81,6 +83,25 @@ def measure(db: Path, form: str, out: Path) -> tuple[float, float, float]:
     return time.monotonic() - began, usage.ru_maxrss / 1024, written / 1e6
 
 
+def rows(quick: bool = False, comments: int = 1_000_000) -> list[Row]:
+    comments = 20_000 if quick else comments
+    made = []
+    with tempfile.TemporaryDirectory() as name:
+        db = Path(name, "research.db")
+        fill(db, comments)
+        for form in FORMATS:
+            out = Path(name, form)
+            seconds, most, written = measure(db, form, out)
+            shutil.rmtree(out)
+            made.append(Row(
+                f"E{len(made) + 1}", f"memory of an export of {comments:,} comments as {form}, over 300 MB", most / 300,
+                1.0, False, f"python -m benchmarks.exports --comments {comments} --formats {form}",
+                f"{most:.0f} MB; {comments / seconds:,.0f} rows/s",
+                {"mb": most, "seconds": seconds, "written_mb": written},
+            ))  # fmt: skip
+    return made
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--comments", type=int, default=1_000_000)
@@ -103,9 +124,7 @@ def main() -> None:
             seconds, most, written = measure(large, form, out)
             rate = options.comments / seconds
             print(f"{form:10} {idle:8.0f} {most:6.0f} {seconds:8.1f} {rate:9,.0f} {written:11,.0f}", flush=True)
-            for path in out.rglob("*"):
-                if path.is_file():
-                    path.unlink()
+            shutil.rmtree(out)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from benchmarks.processes import PACE_OFF, Cost, Failed, run, write_links
 from benchmarks.table import HEADER, Row
 from research_scrapers.replica.launch import ReplicaProcess
 
-VIDEOS = 20
+VIDEOS = 10
 LATENCIES_MS = (0, 50)
 LOGIN = "replica-sessdata"
 _DOWNLOADER = """
@@ -109,7 +109,8 @@ def _ids_of_yt_dlp(folder: Path) -> list[str]:
 
 
 def _lines(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.open(encoding="utf-8")]
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
 
 def _ids_of_bilibili_api(folder: Path) -> list[str]:

@@ -42,7 +42,8 @@ class Failed(Exception):
 
 
 def run(command: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> Cost:
-    """Run a program to its end."""
+    """Run a program to its end. Its modules may be kept compiled, as those of installed programs are."""
+    env = {name: value for name, value in env.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         began = time.monotonic()
         process = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed)
