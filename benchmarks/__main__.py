@@ -96,12 +96,14 @@ def main() -> None:
     names = options.only.split(",")
     if unknown := {*names} - {*MODULES}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}. There are: {', '.join(MODULES)}")
+    if options.docs and options.quick:
+        parser.error("--quick is no measurement: its figures do not go into the docs")
     rows, table, failed = measure(names, quick=options.quick, full=options.full)
     print(f"\n{commands(rows)}\n\n{machine()}")
     if options.json:
         write(rows, options.json)
     if options.docs:
-        figures = "\n".join([machine(), "", *table])
+        figures = "\n".join([machine(), "", *table, "", commands(rows)])
         DOCS.write_text(with_figures(DOCS.read_text(encoding="utf-8"), figures), encoding="utf-8")
     missed = [row.number for row in rows if row.met is False]
     if missed:

@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.processes import Failed
 from benchmarks.table import Row
 from research_scrapers.store.database import Store
 
@@ -78,7 +79,7 @@ def measure(db: Path, form: str, out: Path) -> tuple[float, float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{form}: the export failed")
+        raise Failed(f"{form}: the export failed")
     written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file() and path.name.count("manifest") == 0)
     return time.monotonic() - began, usage.ru_maxrss / 1024, written / 1e6
 
