@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.processes import Failed
+from benchmarks.table import Row
 from research_scrapers.store.database import Store
 
 FORMATS = ("jsonl", "csv", "sqlite", "parquet", "xlsx", "jsonl.gz", "csv.zst")
@@ -76,9 +79,28 @@ def measure(db: Path, form: str, out: Path) -> tuple[float, float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{form}: the export failed")
+        raise Failed(f"{form}: the export failed")
     written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file() and path.name.count("manifest") == 0)
     return time.monotonic() - began, usage.ru_maxrss / 1024, written / 1e6
+
+
+def rows(quick: bool = False, comments: int = 1_000_000) -> list[Row]:
+    comments = 20_000 if quick else comments
+    made = []
+    with tempfile.TemporaryDirectory() as name:
+        db = Path(name, "research.db")
+        fill(db, comments)
+        for form in FORMATS:
+            out = Path(name, form)
+            seconds, most, written = measure(db, form, out)
+            shutil.rmtree(out)
+            made.append(Row(
+                f"E{len(made) + 1}", f"memory of an export of {comments:,} comments as {form}, over 300 MB", most / 300,
+                1.0, False, f"python -m benchmarks.exports --comments {comments} --formats {form}",
+                f"{most:.0f} MB; {comments / seconds:,.0f} rows/s",
+                {"mb": most, "seconds": seconds, "written_mb": written},
+            ))  # fmt: skip
+    return made
 
 
 def main() -> None:
@@ -103,9 +125,7 @@ def main() -> None:
             seconds, most, written = measure(large, form, out)
             rate = options.comments / seconds
             print(f"{form:10} {idle:8.0f} {most:6.0f} {seconds:8.1f} {rate:9,.0f} {written:11,.0f}", flush=True)
-            for path in out.rglob("*"):
-                if path.is_file():
-                    path.unlink()
+            shutil.rmtree(out)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.table import Row
 from research_scrapers.replica.launch import ReplicaProcess
 
 LINES = ("yt_comments", "yt_transcripts", "bili_comments", "bili_transcripts")
@@ -97,14 +100,9 @@ def measure(replica: ReplicaProcess, folder: Path, policy: str, options: argpars
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--links", type=int, default=200)
-    parser.add_argument("--heavy", choices=LINES, default="yt_comments")
-    parser.add_argument("--latency-ms", type=int, default=100)
-    parser.add_argument("--workers", type=int, default=8)
-    parser.add_argument("--policies", default="none,least,most,turn")
-    options = parser.parse_args()
+@contextmanager
+def playground(options: argparse.Namespace) -> Iterator[tuple[ReplicaProcess, Path]]:
+    """A replica of that world, and a folder."""
     with (
         tempfile.TemporaryDirectory() as name,
         ReplicaProcess(
@@ -112,11 +110,41 @@ def main() -> None:
             spec=world(options.links, options.heavy),
         ) as replica,
     ):  # fmt: skip
+        yield replica, Path(name)
+
+
+def rows(quick: bool = False) -> list[Row]:
+    options = parser().parse_args(["--links", "20", "--latency-ms", "20"] if quick else [])
+    with playground(options) as (replica, folder):
+        fixed, stealing = (measure(replica, folder, policy, options) for policy in ("none", "least"))
+    command = "python -m benchmarks.stealing --policies none,least"
+    figures = {"none": fixed, "least": stealing, "links": options.links, "latency_ms": options.latency_ms}
+    return [
+        Row("3a", "links per minute with stealing over four fixed lines", fixed["seconds"] / stealing["seconds"], 1.2,
+            True, command, f"{stealing['seconds']:.1f} s, {fixed['seconds']:.1f} s for {options.links} links", figures),
+        Row("3b", "utilisation of the workers while work remains", stealing["utilisation"], 0.9, True, command,
+            f"{stealing['utilisation']:.0%}, {fixed['utilisation']:.0%} on fixed lines"),
+    ]  # fmt: skip
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--links", type=int, default=200)
+    made.add_argument("--heavy", choices=LINES, default="yt_comments")
+    made.add_argument("--latency-ms", type=int, default=100)
+    made.add_argument("--workers", type=int, default=8)
+    made.add_argument("--policies", default="none,least,most,turn")
+    return made
+
+
+def main() -> None:
+    options = parser().parse_args()
+    with playground(options) as (replica, folder):
         print(f"{options.links} links, 90 % on {options.heavy}, {options.latency_ms} ms, {options.workers} workers")
         print("policy   links/min   against none   utilisation while work remains   overall   first   stolen   own CPU")
         base = None
         for policy in options.policies.split(","):
-            found = measure(replica, Path(name), policy, options)
+            found = measure(replica, folder, policy, options)
             rate = options.links / found["seconds"] * 60
             base = base or rate
             print(

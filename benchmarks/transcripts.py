@@ -1,7 +1,8 @@
 """How near the transcripts spider comes to what its caps allow, and whether its memory grows with the list.
 
     python -m benchmarks.transcripts                 1,000 links at 100 ms: wall time over the bound
-    python -m benchmarks.transcripts --memory        peak memory at 100, 1,000 and 10,000 links, without latency
+    python -m benchmarks.transcripts --memory        peak memory at 1,000 links over that at 100, without latency
+    python -m benchmarks.transcripts --memory --links 10000
 
 Both numbers of a ratio come from the same run. The bound is what the caps allow: the requests that the replica counted,
 divided by those that may be in flight, times the latency. The CPU seconds of both processes are told beside it: on a
@@ -17,49 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.processes import Cost, cpu_of, crawl, write_links
+from benchmarks.table import HEADER, Row
 from research_scrapers.replica.launch import ReplicaProcess
 
 CAP = 16
-
-
-@dataclass
-class Crawl:
-    """What one run of the spider cost."""
-
-    seconds: float
-    cpu: float
-    peak_mb: float
-    summary: str
-
-
-def crawl(replica: ReplicaProcess, videos: list[str], folder: Path, *flags: str) -> Crawl:
-    """Run the spider to its end."""
-    links = folder / "links.txt"
-    links.write_text("".join(f"{video}\n" for video in videos), encoding="utf-8")
-    command = [sys.executable, "-m", "scrapy", "crawl", "yt_transcripts", "-a", f"links={links}", *flags]
-    environment = {
-        **os.environ, "RESEARCH_ORIGIN": replica.origin, "RESEARCH_DB": str(folder / f"{len(videos)}.db"),
-        "RESEARCH_ROBOTS": "ignore", "SCRAPY_SETTINGS_MODULE": "research_scrapers.settings",
-    }  # fmt: skip
-    printed = folder / "printed.txt"
-    began = time.monotonic()
-    with printed.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=file, stderr=file)
-        _, status, used = os.wait4(process.pid, 0)
-    seconds, text = time.monotonic() - began, printed.read_text(encoding="utf-8")
-    if status:
-        raise SystemExit(text[-2000:])
-    found = re.search(r"run_.*: .*", text)
-    return Crawl(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, found[0] if found else "")
-
-
-def cpu_of(pid: int) -> float:
-    """CPU seconds that a running process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+FEW = 100
 
 
 def start_up(folder: Path) -> float:
@@ -71,7 +37,8 @@ def start_up(folder: Path) -> float:
     return time.monotonic() - began
 
 
-def speed(links: int, latency_ms: int) -> None:
+def speed(links: int, latency_ms: int) -> Row:
+    """A run over so many links, over what the caps allow."""
     with (
         tempfile.TemporaryDirectory() as name,
         ReplicaProcess(
@@ -81,38 +48,55 @@ def speed(links: int, latency_ms: int) -> None:
         folder = Path(name)
         idle = start_up(folder)
         before = cpu_of(replica.pid)
-        run = crawl(replica, replica.videos, folder, "-s", "DOMAIN_RATE=0")
+        run = crawl(
+            "yt_transcripts", replica, write_links(folder / "links.txt", replica.videos), folder / "research.db"
+        )
         served = cpu_of(replica.pid) - before
         requests = replica.counters()["total"]
-        bound = requests / CAP * latency_ms / 1000
-        print(run.summary)
-        print(
-            f"{links:,} links, {latency_ms} ms, {requests:,} requests: {run.seconds:.1f} s of which {idle:.1f} s"
-            f" start-up; bound {bound:.1f} s; ratio {(run.seconds - idle) / bound:.2f} (goal 1.15);"
-            f" CPU {run.cpu:.1f} s here, {served:.1f} s in the replica"
+    found = re.search(r"run_.*: .*", run.text)
+    bound = requests / CAP * latency_ms / 1000
+    return Row(
+        "T1", f"wall time of yt_transcripts over its bound, {latency_ms} ms", (run.seconds - idle) / bound, 1.15, False,
+        f"python -m benchmarks.transcripts --links {links} --latency-ms {latency_ms}",
+        f"{run.seconds - idle:.1f} s, {bound:.1f} s for {requests:,} requests",
+        {"summary": found[0] if found else "", "start_up_s": idle, "cpu_s": run.cpu, "replica_cpu_s": served},
+    )  # fmt: skip
+
+
+def peak(links: int) -> Cost:
+    """A run over so many links, without latency."""
+    with tempfile.TemporaryDirectory() as name, ReplicaProcess("--videos", str(links), "--comments", "0-0") as replica:
+        folder = Path(name)
+        return crawl(
+            "yt_transcripts", replica, write_links(folder / "links.txt", replica.videos), folder / "research.db"
         )
 
 
-def memory(*sizes: int) -> None:
-    peaks = []
-    for links in sizes:
-        with (
-            tempfile.TemporaryDirectory() as name,
-            ReplicaProcess("--videos", str(links), "--comments", "0-0") as replica,
-        ):
-            run = crawl(replica, replica.videos, Path(name), "-s", "DOMAIN_RATE=0")
-            peaks.append(run.peak_mb)
-            print(f"{links:,} links: {run.seconds:.0f} s, peak memory {run.peak_mb:.0f} MB", flush=True)
-    print(f"{sizes[-1]:,} links take {peaks[-1] / peaks[0]:.2f} times the memory of {sizes[0]:,}")
+def memory(few: int, many: int) -> Row:
+    small, large = peak(few), peak(many)
+    return Row(
+        "T2", f"memory of yt_transcripts, {many:,} links over {few:,}", large.peak_mb / small.peak_mb, 1.1, False,
+        f"python -m benchmarks.transcripts --memory --links {many}",
+        f"{large.peak_mb:.0f} MB, {small.peak_mb:.0f} MB; {large.seconds:.0f} s",
+        {"anon_mb": [small.anon_mb, large.anon_mb]},
+    )  # fmt: skip
 
 
-if __name__ == "__main__":
+def rows(quick: bool = False, many: int = 1_000) -> list[Row]:
+    if quick:
+        return [speed(10, 20), memory(5, 10)]
+    return [speed(1_000, 100), memory(FEW, many)]
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--links", type=int, default=1000)
     parser.add_argument("--latency-ms", type=int, default=100)
     options = parser.parse_args()
-    if options.memory:
-        memory(100, 1_000, 10_000)
-    else:
-        speed(options.links, options.latency_ms)
+    row = memory(FEW, options.links) if options.memory else speed(options.links, options.latency_ms)
+    print(f"{HEADER}\n{row.line()}\n{row.figures}")
+
+
+if __name__ == "__main__":
+    main()

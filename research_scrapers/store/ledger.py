@@ -20,6 +20,7 @@ from research_scrapers.store.fence import Fence
 from research_scrapers.store.pages import Lease, Receipt, commit
 from research_scrapers.store.raw import Raw
 from research_scrapers.store.resolve import ANEW, end_dependants, fail_waiting, make_invalid
+from research_scrapers.store.standing import backlog
 from research_scrapers.store.transcripts import adopt_transcripts
 
 LEASE_S = 120.0
@@ -88,13 +89,8 @@ class Ledger:
     def backlog(self) -> dict[tuple[str, Kind], tuple[int, int]]:
         """How many sub-jobs of each provider and kind wait: those that can be claimed, and all."""
         with self._store.explained():
-            rows = self._store.conn.execute(
-                "SELECT provider, kind, sum(waits = 0 AND coalesce(not_before, 0) <= ?1), count(*) FROM sub_jobs"
-                " WHERE run_id = ?2 AND (status = 'pending' OR status = 'in_progress' AND lease_until < ?1)"
-                " GROUP BY provider, kind",
-                (self._clock(), self.run_id),
-            ).fetchall()
-        return {(row[0], Kind(row[1])): (row[2], row[3]) for row in rows}
+            found = backlog(self._store.conn, self.run_id, self._clock())
+        return {(provider, Kind(kind)): numbers for (provider, kind), numbers in found.items()}
 
     def _lease(self, conn: sqlite3.Connection, row: sqlite3.Row) -> Lease:
         chains = conn.execute(
@@ -135,8 +131,8 @@ class Ledger:
         """Renew every lease of this owner; returns how many it holds."""
         with self._store.writing(durable=False) as conn:
             return conn.execute(
-                "UPDATE sub_jobs SET lease_until = ? WHERE owner = ? AND status = 'in_progress'",
-                (self._clock() + self._lease_s, self.owner),
+                "UPDATE sub_jobs SET lease_until = ? WHERE run_id = ? AND owner = ? AND status = 'in_progress'",
+                (self._clock() + self._lease_s, self.run_id, self.owner),
             ).rowcount
 
     def release(self, *, owners: Iterable[str] | None = None) -> int:

@@ -170,10 +170,14 @@ class Runs:
         """Make ready what an earlier session of this run could not finish for a passing reason: failed sub-jobs,
         and the failed threads of partial ones. Returns how many sub-jobs that is.
         """
-        unfinished = "(SELECT id FROM sub_jobs WHERE run_id = ? AND (retriable = 1 OR status = 'pending'))"
+        # Each statement begins at what is to be changed, which is little, and not at all that waits, which may be much.
+        unfinished = (
+            "EXISTS (SELECT 1 FROM sub_jobs s WHERE s.id = sub_job_id AND s.run_id = ? AND (s.retriable = 1 OR"
+            " s.status = 'pending'))"
+        )
         with self._store.writing() as conn:
             # A thread whose token is dead needs a fresh one, which only the main chain can bring.
-            dead = f"sub_job_id IN {unfinished} AND state = 'failed' AND reason = 'cursor_expired' AND chain <> ''"
+            dead = f"state = 'failed' AND reason = 'cursor_expired' AND chain <> '' AND {unfinished}"
             conn.execute(
                 "UPDATE checkpoints SET step = first_step, token = first_token, state = 'open', records = 0, stale = 0,"  # noqa: S608
                 f" walk = walk + 1, reason = NULL WHERE chain = '' AND sub_job_id IN"
@@ -183,21 +187,26 @@ class Runs:
             conn.execute(f"DELETE FROM checkpoints WHERE {dead}", (run_id,))  # noqa: S608
             conn.execute(
                 "UPDATE checkpoints SET state = 'open', reason = NULL, detail = NULL, stale = 0"  # noqa: S608
-                f" WHERE state = 'failed' AND sub_job_id IN {unfinished}",
+                f" WHERE state = 'failed' AND {unfinished}",
                 (run_id,),
             )
-            conn.execute(f"UPDATE checkpoints SET restarts = 0 WHERE sub_job_id IN {unfinished}", (run_id,))  # noqa: S608
-            conn.execute("UPDATE sub_jobs SET threads_failed = 0 WHERE run_id = ? AND status = 'pending'", (run_id,))
+            conn.execute(f"UPDATE checkpoints SET restarts = 0 WHERE restarts > 0 AND {unfinished}", (run_id,))  # noqa: S608
+            conn.execute(
+                "UPDATE sub_jobs SET threads_failed = 0 WHERE run_id = ? AND status = 'pending' AND threads_failed > 0",
+                (run_id,),
+            )
             reopened = conn.execute(
                 "UPDATE sub_jobs SET status = 'pending', outcome = NULL, reason = NULL, detail = NULL, retriable = 0,"
                 " threads_failed = 0, owner = NULL, lease_until = NULL, finished_at = NULL"
                 " WHERE run_id = ? AND retriable = 1 AND status IN ('success', 'failed')",
                 (run_id,),
             ).rowcount
-            without = "SELECT job_id FROM sub_jobs WHERE run_id = ?1 AND kind = 'metadata' AND status <> 'success'"
             conn.execute(
-                "UPDATE sub_jobs SET waits = 1 WHERE run_id = ?1 AND status = 'pending' AND kind <> 'metadata'"  # noqa: S608
-                f" AND job_id IN ({without})",
+                "UPDATE sub_jobs SET waits = 1 WHERE run_id = ?1 AND status = 'pending' AND waits = 0"
+                " AND kind IN ('transcript', 'comments', 'danmaku')"
+                " AND provider IN (SELECT provider FROM sub_jobs WHERE run_id = ?1 AND kind = 'metadata')"
+                " AND EXISTS (SELECT 1 FROM sub_jobs m WHERE m.job_id = sub_jobs.job_id AND m.kind = 'metadata'"
+                " AND m.status <> 'success')",
                 (run_id,),
             )
             if reopened:
@@ -264,7 +273,7 @@ class Runs:
         """How many sub-jobs have ended, and how many there are. Read from an index alone: quick at a million."""
         with self._store.explained():
             rows = self._store.conn.execute(
-                "SELECT status, count(*) FROM sub_jobs WHERE run_id = ? GROUP BY status", (run_id,)
+                "SELECT status, count(*) FROM sub_jobs WHERE run_id = ? GROUP BY provider, kind, status", (run_id,)
             ).fetchall()
         return sum(n for status, n in rows if status in ("success", "failed", "cancelled")), sum(n for _, n in rows)
 

@@ -359,6 +359,22 @@ def m0008_search(db: Database) -> None:
     _run_script(db, _SEARCH)
 
 
+_RESUME = """
+CREATE INDEX sub_jobs_held ON sub_jobs (run_id, owner) WHERE status = 'in_progress';
+CREATE INDEX sub_jobs_again ON sub_jobs (run_id) WHERE retriable = 1;
+CREATE INDEX sub_jobs_parked ON sub_jobs (run_id, not_before) WHERE not_before IS NOT NULL;
+CREATE INDEX sub_jobs_torn ON sub_jobs (run_id) WHERE threads_failed > 0;
+CREATE INDEX checkpoints_failed ON checkpoints (sub_job_id) WHERE state = 'failed';
+CREATE INDEX checkpoints_restarted ON checkpoints (sub_job_id) WHERE restarts > 0;
+"""
+
+
+@migrations()
+def m0009_resume(db: Database) -> None:
+    """What a run that comes back must look at, without reading all that waits."""
+    _run_script(db, _RESUME)
+
+
 def known_migrations() -> set[str]:
     """The names of every migration that this version has."""
     return {migration.name for migration in migrations.pending(Database(memory=True))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,6 +67,32 @@ def standing(conn: sqlite3.Connection, run_id: str) -> Standing:
         owners=tuple(sorted(owners | ({live["owner"]} if live.get("owner") else set()))), counts=counts,
         parked_until=parked,
     )  # fmt: skip
+
+
+def backlog(conn: sqlite3.Connection, run_id: str, now: float) -> dict[tuple[str, str], tuple[int, int]]:
+    """Provider and kind → how many sub-jobs wait: those that can be claimed, and all. Those that simply wait are
+    counted in an index; only the few that are parked or held by someone are looked at.
+    """
+    free, shut = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for provider, kind, status, waits, number in conn.execute(
+        "SELECT provider, kind, status, waits, count(*) FROM sub_jobs WHERE run_id = ?"
+        " GROUP BY provider, kind, status, waits",  # in the index's own order: to ask for one status would sort all
+        (run_id,),
+    ):
+        if status == "pending":
+            (shut if waits else free)[provider, kind] += number
+    for provider, kind in conn.execute(
+        "SELECT provider, kind FROM sub_jobs WHERE run_id = ? AND status = 'in_progress' AND lease_until < ?",
+        (run_id, now),
+    ):
+        free[provider, kind] += 1
+    for provider, kind in conn.execute(
+        "SELECT provider, kind FROM sub_jobs WHERE run_id = ? AND status = 'pending' AND waits = 0 AND not_before > ?",
+        (run_id, now),
+    ):
+        free[provider, kind] -= 1
+        shut[provider, kind] += 1
+    return {line: (free[line], free[line] + shut[line]) for line in (*free.keys(), *shut.keys())}
 
 
 def last_failures(conn: sqlite3.Connection, run_id: str, most: int) -> list[dict[str, Any]]:

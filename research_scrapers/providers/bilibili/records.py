@@ -47,8 +47,11 @@ class Frame:
 
 def id_at(node: Any, name: str) -> str | None:
     """An id as text: the twin that is text already, or the number; zero is none."""
-    found = str_at(node, f"{name}_str") or int_at(node, name)
-    return str(found) if found and str(found) != "0" else None
+    if type(node) is not dict:
+        return None
+    twin = node.get(f"{name}_str")
+    found = twin if type(twin) is str and twin else int_at(node, name)
+    return str(found) if found and found != "0" else None
 
 
 def replies_in(node: Any, *path: str | int) -> list[Any]:
@@ -131,7 +134,7 @@ def _extras(node: dict[str, Any], attr: int) -> dict[str, Any]:
         "note": id_at(node, "note_cvid"),
         "post": id_at(node, "dynamic_id"),
     }
-    return {name: value for name, value in told.items() if value not in (None, False, 0, "", [], {})}
+    return {name: value for name, value in told.items() if value}
 
 
 def _first(*numbers: int | None) -> int | None:
