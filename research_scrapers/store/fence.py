@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from research_scrapers.errors import LeaseLost
 from research_scrapers.store.database import Store
-from research_scrapers.store.pages import Lease
+from research_scrapers.store.pages import Handed, Lease, Receipt, commit
+
+
+def renew(conn: sqlite3.Connection, lease: Lease, until: float) -> None:
+    """Prove that a lease is still ours, and renew it."""
+    renewed = conn.execute(
+        "UPDATE sub_jobs SET lease_until = ? WHERE id = ? AND owner = ? AND attempt = ? AND status = 'in_progress'",
+        (until, lease.id, lease.owner, lease.attempt),
+    ).rowcount
+    if not renewed:
+        raise LeaseLost(f"{lease.kind} of {lease.video_id}, attempt {lease.attempt}")
 
 
 class Fence:
@@ -19,15 +30,46 @@ class Fence:
 
     def __enter__(self) -> sqlite3.Connection:
         conn = self._transaction.__enter__()
-        renewed = conn.execute(
-            "UPDATE sub_jobs SET lease_until = ? WHERE id = ? AND owner = ? AND attempt = ? AND status = 'in_progress'",
-            (self._until, self._lease.id, self._lease.owner, self._lease.attempt),
-        ).rowcount
-        if not renewed:
-            error = LeaseLost(f"{self._lease.kind} of {self._lease.video_id}, attempt {self._lease.attempt}")
+        try:
+            renew(conn, self._lease, self._until)
+        except LeaseLost as error:
             self._transaction.__exit__(type(error), error, None)
-            raise error
+            raise
         return conn
 
     def __exit__(self, *failure: object) -> bool | None:
         return self._transaction.__exit__(*failure)  # type: ignore[arg-type]
+
+
+def commit_together(store: Store, pages: Sequence[Handed], until: float) -> list[Receipt | Exception]:
+    """Store pages in one transaction, for one wait for the disk. Each is stored whole or, where something is wrong
+    with it, not at all, which harms no other; trouble with the database itself is raised, and nothing is stored.
+    """
+    results: list[Receipt | Exception] = []
+    counted: list[tuple[Lease, int]] = []
+    try:
+        with store.writing(durable=any(one.page.records for one in pages)) as conn:
+            for one in pages:
+                conn.execute("SAVEPOINT page")
+                try:
+                    renew(conn, one.lease, until)
+                    receipt = commit(conn, one.lease, one.page, one.options, one.quota, one.raw)
+                except (sqlite3.Error, OSError):
+                    raise
+                except Exception as error:
+                    conn.execute("ROLLBACK TO page")
+                    results.append(error)
+                else:
+                    one.lease.collected += receipt.added  # limits count it already for the next page of this group
+                    counted.append((one.lease, receipt.added))
+                    results.append(receipt)
+                conn.execute("RELEASE page")
+    except BaseException:
+        for lease, added in counted:
+            lease.collected -= added
+        raise
+    for one, result in zip(pages, results, strict=True):
+        if isinstance(result, Receipt):
+            one.lease.session.update(one.page.session)
+            one.lease.pages += 1
+    return results
