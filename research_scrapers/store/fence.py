@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from research_scrapers.errors import LeaseLost
+from research_scrapers.errors import LeaseLost, StoreError
 from research_scrapers.store.database import Store
 from research_scrapers.store.pages import Handed, Lease, Receipt, commit
 
@@ -45,31 +45,31 @@ def commit_together(store: Store, pages: Sequence[Handed], until: float) -> list
     """Store pages in one transaction, for one wait for the disk. Each is stored whole or, where something is wrong
     with it, not at all, which harms no other; trouble with the database itself is raised, and nothing is stored.
     """
-    results: list[Receipt | Exception] = []
-    counted: list[tuple[Lease, int]] = []
+    try:
+        return _commit(store, pages, until)
+    except StoreError:
+        raise
+    except Exception as error:
+        if len(pages) == 1:
+            return [error]
+    # Then each by itself, which is rare. Savepoints would not do: at each one the full-text index goes to the disk.
+    return [result for one in pages for result in commit_together(store, [one], until)]
+
+
+def _commit(store: Store, pages: Sequence[Handed], until: float) -> list[Receipt | Exception]:
+    receipts: list[Receipt] = []
     try:
         with store.writing(durable=any(one.page.records for one in pages)) as conn:
             for one in pages:
-                conn.execute("SAVEPOINT page")
-                try:
-                    renew(conn, one.lease, until)
-                    receipt = commit(conn, one.lease, one.page, one.options, one.quota, one.raw)
-                except (sqlite3.Error, OSError):
-                    raise
-                except Exception as error:
-                    conn.execute("ROLLBACK TO page")
-                    results.append(error)
-                else:
-                    one.lease.collected += receipt.added  # limits count it already for the next page of this group
-                    counted.append((one.lease, receipt.added))
-                    results.append(receipt)
-                conn.execute("RELEASE page")
+                renew(conn, one.lease, until)
+                receipt = commit(conn, one.lease, one.page, one.options, one.quota, one.raw)
+                one.lease.collected += receipt.added  # limits count it already for the next page of this group
+                receipts.append(receipt)
     except BaseException:
-        for lease, added in counted:
-            lease.collected -= added
+        for one, receipt in zip(pages, receipts, strict=False):
+            one.lease.collected -= receipt.added
         raise
-    for one, result in zip(pages, results, strict=True):
-        if isinstance(result, Receipt):
-            one.lease.session.update(one.page.session)
-            one.lease.pages += 1
-    return results
+    for one in pages:
+        one.lease.session.update(one.page.session)
+        one.lease.pages += 1
+    return [*receipts]
