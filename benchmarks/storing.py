@@ -63,7 +63,9 @@ def ours(folder: Path, videos: Sequence[Sequence[Page]], together: int) -> float
     ]
     began = time.perf_counter()
     for start in range(0, len(turns), together):
-        for result in ledger.commit_pages(turns[start : start + together]):
+        group = ledger.group(turns[start : start + together])
+        group.write()
+        for result in group.settle():
             if isinstance(result, Exception):
                 raise result
     seconds = time.perf_counter() - began

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
 
+from scrapy import signals
 from scrapy.exceptions import DropItem
 
 from research_scrapers.crawling.cache import keeps_everything
@@ -51,13 +53,17 @@ def _problem(record: Comment | Transcript | Danmaku, item: PageItem) -> str | No
 class StorePipeline:
     """Hands pages to the ledger, and the ledger's receipts to the spider that waits for them.
 
-    Pages that are ready in the same moment are stored in one transaction: they share one wait for the disk.
+    Pages that are ready in the same moment are stored in one transaction. Its wait for the disk is a thread's business;
+    what becomes ready meanwhile is the next group.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._capturing = keeps_everything(crawler.settings, "RAW_CAPTURE")
         self._waiting: list[tuple[PageItem, Handed]] = []
+        self._busy = False
+        self._thread = ThreadPoolExecutor(1, "store")  # its own: whoever waits in Scrapy's threads may wait for a page
+        crawler.signals.connect(self._close, signal=signals.engine_stopped)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -71,8 +77,9 @@ class StorePipeline:
             item.receipt.set_exception(error)
         else:
             self._waiting.append((item, Handed(item.lease, item.page, spider.options, item.quota, raw)))
-            if len(self._waiting) == 1:
-                asyncio.get_running_loop().call_soon(self._store)
+            if not self._busy:
+                self._busy = True
+                asyncio.get_running_loop().call_soon(self._begin)
         try:
             receipt = await asyncio.shield(item.receipt)
         except ResearchError as error:
@@ -83,28 +90,44 @@ class StorePipeline:
         stats.inc_value("research/records", receipt.added)
         return item
 
-    def _store(self) -> None:
-        """Store what waits, and tell everyone who waits for it."""
+    def _begin(self) -> None:
+        """Write what waits."""
         spider: ResearchSpider = self._crawler.spider  # type: ignore[assignment]
         waiting, self._waiting = self._waiting, []
-        results: Sequence[Receipt | Exception]
         try:
             if isinstance(spider.failure, StoreError):
                 raise spider.failure  # the database is out of reach: do not wait for it once per page
-            results = spider.ledger.commit_pages([handed for _, handed in waiting])
-        except ResearchError as error:
-            results = [error] * len(waiting)
-        except Exception as error:  # a mistake of ours: whoever waits must hear of it
-            results = [SpiderError(f"{type(error).__name__}: {error}")] * len(waiting)
+            group = spider.ledger.group([handed for _, handed in waiting])
+            group.write()
+        except Exception as error:
+            self._tell(waiting, [error] * len(waiting))
+        else:
+            settled = asyncio.get_running_loop().run_in_executor(self._thread, group.settle)
+            settled.add_done_callback(lambda done: self._tell(waiting, done.exception() or done.result()))
+
+    def _tell(
+        self, waiting: Sequence[tuple[PageItem, Handed]], results: Sequence[Receipt | Exception] | BaseException
+    ) -> None:
+        """Tell everyone who waits what became of his page, and go on with those that came meanwhile."""
+        if isinstance(results, BaseException):
+            results = [results if isinstance(results, Exception) else SpiderError(repr(results))] * len(waiting)
         for (item, _), result in zip(waiting, results, strict=True):
             if item.receipt.done():  # nobody waits for it any more: its task was cancelled
                 continue
             if isinstance(result, Receipt):
                 item.receipt.set_result(result)
+            elif isinstance(result, ResearchError):
+                item.receipt.set_exception(result)
             elif isinstance(result, ValueError | OverflowError):  # no text, or a number that no database could hold
                 item.receipt.set_exception(LayoutChanged(f"a record cannot be stored: {result}"))
-            else:
-                item.receipt.set_exception(result)
+            else:  # a mistake of ours
+                item.receipt.set_exception(SpiderError(f"{type(result).__name__}: {result}"))
+        self._busy = bool(self._waiting)
+        if self._busy:
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _close(self) -> None:
+        self._thread.shutdown()
 
     @staticmethod
     def _capture(spider: ResearchSpider, item: PageItem) -> Raw | None:

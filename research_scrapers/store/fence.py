@@ -32,8 +32,8 @@ class Fence:
         conn = self._transaction.__enter__()
         try:
             renew(conn, self._lease, self._until)
-        except LeaseLost as error:
-            self._transaction.__exit__(type(error), error, None)
+        except Exception as error:
+            self._transaction.__exit__(type(error), error, error.__traceback__)
             raise
         return conn
 
@@ -41,35 +41,54 @@ class Fence:
         return self._transaction.__exit__(*failure)  # type: ignore[arg-type]
 
 
-def commit_together(store: Store, pages: Sequence[Handed], until: float) -> list[Receipt | Exception]:
-    """Store pages in one transaction, for one wait for the disk. Each is stored whole or, where something is wrong
-    with it, not at all, which harms no other; trouble with the database itself is raised, and nothing is stored.
+class Group:
+    """Pages that are stored in one transaction, for one wait for the disk. Each is stored whole or, where something is
+    wrong with it, not at all, which harms no other; trouble with the database itself is raised, and nothing is stored.
     """
-    try:
-        return _commit(store, pages, until)
-    except StoreError:
-        raise
-    except Exception as error:
-        if len(pages) == 1:
-            return [error]
-    # Then each by itself, which is rare. Savepoints would not do: at each one the full-text index goes to the disk.
-    return [result for one in pages for result in commit_together(store, [one], until)]
 
+    def __init__(self, store: Store, pages: Sequence[Handed], until: float) -> None:
+        self._store, self._pages, self._until = store, pages, until
+        self._receipts: list[Receipt] = []
+        self._results: list[Receipt | Exception] | None = None
 
-def _commit(store: Store, pages: Sequence[Handed], until: float) -> list[Receipt | Exception]:
-    receipts: list[Receipt] = []
-    try:
-        with store.writing(durable=any(one.page.records for one in pages)) as conn:
-            for one in pages:
-                renew(conn, one.lease, until)
-                receipt = commit(conn, one.lease, one.page, one.options, one.quota, one.raw)
-                one.lease.collected += receipt.added  # limits count it already for the next page of this group
-                receipts.append(receipt)
-    except BaseException:
-        for one, receipt in zip(pages, receipts, strict=False):
+    def write(self) -> None:
+        """Everything but the wait; `settle` must follow."""
+        try:
+            with self._store.unsettled(durable=any(one.page.records for one in self._pages)) as conn:
+                for one in self._pages:
+                    renew(conn, one.lease, self._until)
+                    receipt = commit(conn, one.lease, one.page, one.options, one.quota, one.raw)
+                    one.lease.collected += receipt.added  # limits count it already for the next page of this group
+                    self._receipts.append(receipt)
+        except Exception as error:
+            self._forget()
+            if isinstance(error, StoreError):
+                raise
+            self._results = [error] if len(self._pages) == 1 else self._each_alone()
+
+    def settle(self) -> list[Receipt | Exception]:
+        """Wait for the disk, in whatever thread; returns for each page its receipt, or what was wrong with it."""
+        if self._results is not None:
+            return self._results
+        try:
+            self._store.settle()
+        except BaseException:
+            self._forget()
+            raise
+        for one in self._pages:
+            one.lease.session.update(one.page.session)
+            one.lease.pages += 1
+        return [*self._receipts]
+
+    def _each_alone(self) -> list[Receipt | Exception]:
+        # It is rare. Savepoints would not do instead: at each one the full-text index goes to the disk.
+        results = []
+        for one in self._pages:
+            alone = Group(self._store, [one], self._until)
+            alone.write()
+            results += alone.settle()
+        return results
+
+    def _forget(self) -> None:
+        for one, receipt in zip(self._pages, self._receipts, strict=False):
             one.lease.collected -= receipt.added
-        raise
-    for one in pages:
-        one.lease.session.update(one.page.session)
-        one.lease.pages += 1
-    return [*receipts]

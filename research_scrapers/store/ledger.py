@@ -1,6 +1,6 @@
 """The ledger of work: who works on what, how far it got. Six verbs, each one transaction, each fenced.
 
-``claim · heartbeat · commit_pages · finish · fail · release``. A sub-job belongs to one owner and attempt until its
+``claim · heartbeat · group · finish · fail · release``. A sub-job belongs to one owner and attempt until its
 lease ends; whoever comes late with an old attempt gets `LeaseLost` and has written nothing.
 """
 
@@ -16,7 +16,7 @@ from research_scrapers.coverage import Conclusion, Facts
 from research_scrapers.errors import NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
-from research_scrapers.store.fence import Fence, commit_together
+from research_scrapers.store.fence import Fence, Group
 from research_scrapers.store.pages import Handed, Lease, Receipt
 from research_scrapers.store.resolve import ANEW, end_dependants, fail_waiting, make_invalid
 
@@ -159,15 +159,17 @@ class Ledger:
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
-    def commit_pages(self, pages: Sequence[Handed]) -> list[Receipt | Exception]:
-        """Store pages that came together: of each its records, its chain's next cursor, the chains it found, counters,
-        all of it or nothing. Returns for each its receipt, or what was wrong with it.
+    def group(self, pages: Sequence[Handed]) -> Group:
+        """Pages that came together, to be stored: of each its records, its chain's next cursor, the chains it found,
+        counters; all of it or nothing.
         """
-        return commit_together(self._store, pages, self._clock() + self._lease_s)
+        return Group(self._store, pages, self._clock() + self._lease_s)
 
     def commit_page(self, lease: Lease, page: Page, options: Options, *, quota: int = 0) -> Receipt:
         """Store one page; raises what is wrong with it."""
-        (result,) = self.commit_pages([Handed(lease, page, options, quota)])
+        alone = self.group([Handed(lease, page, options, quota)])
+        alone.write()
+        (result,) = alone.settle()
         if isinstance(result, Exception):
             raise result
         return result

@@ -1,12 +1,14 @@
 """A record that the database cannot hold ends its page by name; nobody waits for a receipt that never comes."""
 
 import asyncio
+import threading
 from types import SimpleNamespace
 
 import pytest
 from pytest_twisted import ensureDeferred
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
 from twisted.internet.defer import Deferred
 
@@ -16,22 +18,27 @@ from research_scrapers.models import Options
 from tests.factories import VIDEO, Bench, comment, page
 
 
+def item_of(lease, handed):
+    receipt = asyncio.get_running_loop().create_future()
+    return SimpleNamespace(page=handed, lease=lease, quota=0, reading=None, receipt=receipt)
+
+
 class Hands:
     """Pages that are handed to the pipeline in the same moment."""
 
     def __init__(self, bench):
         self.bench = bench
         self.spider = SimpleNamespace(failure=None, ledger=bench.ledger, options=Options())
-        self.items = []
+
+    def pipeline(self):
+        crawler = SimpleNamespace(spider=self.spider, settings=Settings(), signals=SignalManager())
+        crawler.stats = StatsCollector(SimpleNamespace(settings=Settings()))
+        return StorePipeline(crawler)
 
     def store(self, *pages_of):
         async def together():
-            crawler = SimpleNamespace(spider=self.spider, stats=None, settings=Settings())
-            crawler.stats = StatsCollector(SimpleNamespace(settings=Settings()))
-            pipeline = StorePipeline(crawler)
-            for lease, handed in pages_of:
-                receipt = asyncio.get_running_loop().create_future()
-                self.items.append(SimpleNamespace(page=handed, lease=lease, quota=0, reading=None, receipt=receipt))
+            pipeline = self.pipeline()
+            self.items = [item_of(lease, handed) for lease, handed in pages_of]
             return await asyncio.gather(*map(pipeline.process_item, self.items), return_exceptions=True)
 
         return Deferred.fromFuture(asyncio.ensure_future(together()))
@@ -65,7 +72,32 @@ async def test_pages_that_come_together_are_one_transaction_and_fail_together_wi
         raise StoreFull("no room")
 
     hands = Hands(bench)
-    hands.spider.ledger = SimpleNamespace(commit_pages=full)
+    hands.spider.ledger = SimpleNamespace(group=full)
     dropped = await hands.store((first, page("2", ["c"])), (second, page("2", ["d"])))
     assert [type(one) for one in dropped] == [DropItem] * 2
     assert [type(item.receipt.exception()) for item in hands.items] == [StoreFull] * 2
+
+
+@ensureDeferred
+async def test_the_wait_for_the_disk_holds_up_nobody_and_the_next_group_gathers_meanwhile(tmp_path, monkeypatch):
+    bench = Bench(tmp_path, VIDEO, "vvvvvvvvvv2", "vvvvvvvvvv3")
+    leases = [bench.claim() for _ in range(3)]
+    disk, groups = threading.Event(), []
+    settle, group = bench.store.settle, bench.ledger.group
+    monkeypatch.setattr(bench.store, "settle", lambda: (disk.wait(10), settle()))
+    monkeypatch.setattr(bench.ledger, "group", lambda pages: groups.append(len(pages)) or group(pages))
+
+    async def slowly():
+        pipeline = Hands(bench).pipeline()
+        items = [item_of(lease, page("1", [name])) for lease, name in zip(leases, "abc", strict=True)]
+        first = asyncio.ensure_future(pipeline.process_item(items[0]))
+        await asyncio.sleep(0.05)
+        others = [asyncio.ensure_future(pipeline.process_item(one)) for one in items[1:]]
+        await asyncio.sleep(0.05)  # which would not end if the loop waited for the disk
+        assert not first.done(), "a receipt before the disk has it"
+        disk.set()
+        await asyncio.gather(first, *others)
+
+    await Deferred.fromFuture(asyncio.ensure_future(slowly()))
+    assert groups == [1, 2]
+    assert bench.rows("SELECT comment_id FROM comments ORDER BY 1") == [("a",), ("b",), ("c",)]
