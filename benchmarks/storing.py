@@ -30,7 +30,7 @@ from research_scrapers.store.runs import Runs
 
 COMMAND = "python -m benchmarks.storing"
 TOGETHER = 8
-"""Pages in a group: about as many as a spider has ready in one moment when nothing holds it up."""
+"""Pages in a group: half of what may be in flight. How many come together in a crawl depends on the disk."""
 
 
 def pages_of(videos: int, comments: int) -> list[list[Page]]:

@@ -1,4 +1,4 @@
-"""A page of comments, decoded without what nobody reads: two thirds of its bytes are menus and commands.
+"""A page of comments, decoded without what nobody reads: more than half of most pages is menus and commands.
 
 What is named here becomes the same plain objects as ever; everything else is stepped over and never built. A page whose
 outer form is another is decoded whole.
