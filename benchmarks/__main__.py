@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.table import HEADER, Row, write
 
-MODULES = ("pages", "bound", "stealing", "memory", "startup", "storing", "peers", "transcripts", "exports")
+MODULES = ("pages", "bound", "fewest", "stealing", "memory", "startup", "storing", "peers", "transcripts", "exports")
 """In the order of the table."""
 FULL: dict[str, dict[str, Any]] = {
     "memory": {"comments": 1_000_000}, "transcripts": {"many": 10_000}, "exports": {"comments": 10_000_000},

@@ -21,15 +21,20 @@ _LARGE, _MOST = 8 * 2**20, 4_000_000
 """Of a body beyond so many bytes, so many values are believed: empty ones cost twenty times their room in memory."""
 
 
-def decode(body: bytes) -> Any:
-    """The JSON value of a body; raises the leaf that says what is wrong with it."""
+_WHOLE: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+def decode(body: bytes, decoder: msgspec.json.Decoder[Any] = _WHOLE) -> Any:
+    """The JSON value of a body; raises the leaf that says what is wrong with it. A ``decoder`` may leave out what is
+    not wanted; a body that does not fit it is decoded whole.
+    """
     text = body.lstrip(b"\xef\xbb\xbf \t\r\n").removeprefix(JSON_GUARD).strip()
     if not text:
         raise PartialResponse("the body is empty")
     if len(text) > _LARGE and sum(map(text.count, (b",", b"[", b"{"))) > _MOST:
         raise LayoutChanged(f"{len(text)} bytes of JSON that hold millions of values")
     try:
-        return msgspec.json.decode(text)
+        return decoder.decode(text)
     except RecursionError:
         raise LayoutChanged("the JSON is nested too deeply") from None
     except (msgspec.MsgspecError, ValueError):
@@ -49,9 +54,9 @@ def _decode_leniently(text: bytes) -> Any:
         raise WrongContent("the body is not JSON") from None
 
 
-def decode_object(body: bytes) -> dict[str, Any]:
+def decode_object(body: bytes, decoder: msgspec.json.Decoder[Any] = _WHOLE) -> dict[str, Any]:
     """Like `decode`, for answers that must be an object."""
-    value = decode(body)
+    value = decode(body, decoder)
     if not isinstance(value, dict):
         raise LayoutChanged("the JSON is not an object")
     return value

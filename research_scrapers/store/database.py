@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,6 +48,8 @@ class Store:
     def __init__(self, path: Path, *, busy_timeout: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
         self.busy_timeout = busy_timeout
+        self._turn = threading.Lock()
+        """Held from the beginning of a transaction until it is settled, which another thread may do."""
         self.blobs: str | None = None
         """Where whole files go: see `store.blobs`. None: a folder beside the database."""
         with self.explained():
@@ -63,8 +66,10 @@ class Store:
         self.only_read = path.is_file() and not all(os.access(place, os.W_OK) for place in places)
         if not self.only_read:
             self._create_private(path)
-            return sqlite3.connect(path, timeout=self.busy_timeout, isolation_level=None)
-        return sqlite3.connect(to_read(path), uri=True, timeout=self.busy_timeout, isolation_level=None)
+            return sqlite3.connect(path, timeout=self.busy_timeout, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(
+            to_read(path), uri=True, timeout=self.busy_timeout, isolation_level=None, check_same_thread=False
+        )
 
     @staticmethod
     def _create_private(path: Path) -> None:
@@ -115,16 +120,40 @@ class Store:
         """One transaction: all of it is stored, or none. What is not ``durable`` does not wait for the disk: a power
         cut may undo it, until the next durable one is stored. For what would be done again then, and nothing else.
         """
-        with self.explained():
-            self.conn.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self.conn.execute("BEGIN IMMEDIATE")
-            try:
+        with self.unsettled(durable=durable) as conn:
+            yield conn
+        self.settle()
+
+    @contextmanager
+    def unsettled(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
+        """Likewise, but it is stored only by `settle`, which must follow. Until then nobody else writes here."""
+        self._turn.acquire()
+        try:
+            with self.explained():
+                self.conn.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self.conn.execute("BEGIN IMMEDIATE")
                 yield self.conn
+        except BaseException:
+            self._undo()
+            raise
+
+    def settle(self) -> None:
+        """Store what was written and wait for the disk. May run in a thread: SQLite itself keeps others waiting."""
+        try:
+            with self.explained():
                 self.conn.execute("COMMIT")
-            except BaseException:
+        except BaseException:
+            self._undo()
+            raise
+        self._turn.release()
+
+    def _undo(self) -> None:
+        try:
+            with self.explained():
                 if self.conn.in_transaction:
                     self.conn.execute("ROLLBACK")
-                raise
+        finally:
+            self._turn.release()
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -143,7 +172,8 @@ class Store:
             ) from error
 
     def close(self) -> None:
-        self.conn.close()
+        with self._turn:
+            self.conn.close()
 
 
 def _full(path: Path) -> str:

@@ -1,6 +1,6 @@
 """The ledger of work: who works on what, how far it got. Six verbs, each one transaction, each fenced.
 
-``claim · heartbeat · commit_page · finish · fail · release``. A sub-job belongs to one owner and attempt until its
+``claim · heartbeat · group · finish · fail · release``. A sub-job belongs to one owner and attempt until its
 lease ends; whoever comes late with an old attempt gets `LeaseLost` and has written nothing.
 """
 
@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from research_scrapers.coverage import Conclusion, Facts
 from research_scrapers.errors import NotAVideo, reason_of
 from research_scrapers.models import MAIN, Cursor, Kind, Options, Outcome, Page
 from research_scrapers.store.database import Store
-from research_scrapers.store.fence import Fence
-from research_scrapers.store.pages import Lease, Receipt, commit
-from research_scrapers.store.raw import Raw
+from research_scrapers.store.fence import Fence, Group
+from research_scrapers.store.pages import Handed, Lease, Receipt
 from research_scrapers.store.resolve import ANEW, end_dependants, fail_waiting, make_invalid
 from research_scrapers.store.standing import backlog
 from research_scrapers.store.transcripts import adopt_transcripts
@@ -157,16 +156,20 @@ class Ledger:
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
-    def commit_page(
-        self, lease: Lease, page: Page, options: Options, *, quota: int = 0, raw: Raw | None = None
-    ) -> Receipt:
-        """Store a page: records, the chain's next cursor, the chains it found, counters. All of it or nothing."""
-        with self._fenced(lease, durable=bool(page.records)) as conn:
-            receipt = commit(conn, lease, page, options, quota, raw)
-        lease.session.update(page.session)
-        lease.collected += receipt.added
-        lease.pages += 1
-        return receipt
+    def group(self, pages: Sequence[Handed]) -> Group:
+        """Pages that came together, to be stored: of each its records, its chain's next cursor, the chains it found,
+        counters; all of it or nothing.
+        """
+        return Group(self._store, pages, self._clock() + self._lease_s)
+
+    def commit_page(self, lease: Lease, page: Page, options: Options, *, quota: int = 0) -> Receipt:
+        """Store one page; raises what is wrong with it."""
+        alone = self.group([Handed(lease, page, options, quota)])
+        alone.write()
+        (result,) = alone.settle()
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     # -- chains that go wrong ------------------------------------------------------------------------------------
 

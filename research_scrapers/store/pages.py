@@ -62,6 +62,17 @@ class Receipt:
     """Why the chain was ended although the site offered another page."""
 
 
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A page that is handed in to be stored."""
+
+    lease: Lease
+    page: Page
+    options: Options
+    quota: int = 0
+    raw: Raw | None = None
+
+
 def commit(
     conn: sqlite3.Connection, lease: Lease, page: Page, options: Options, quota: int, raw: Raw | None = None
 ) -> Receipt:

@@ -6,11 +6,15 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 from research_scrapers.models import Comment, Video
 
 COMMENT_COLUMNS = tuple(field.name for field in fields(Comment))
+_FIELDS = attrgetter(*COMMENT_COLUMNS)
+_NESTED = tuple(place for place, name in enumerate(COMMENT_COLUMNS) if name in ("pictures", "extras"))
+_JSON = json.JSONEncoder(ensure_ascii=False).encode
 _VIDEO_COLUMNS = tuple(field.name for field in fields(Video))
 _INSERT_COMMENT = f"INSERT INTO comments (id, {', '.join(COMMENT_COLUMNS)}) VALUES (?{', ?' * len(COMMENT_COLUMNS)})"  # noqa: S608
 # What may change without being an edit. The relative time counts only when its wording moved on.
@@ -48,7 +52,7 @@ def store_comments(conn: sqlite3.Connection, comments: Sequence[Comment]) -> Sto
         if row_id is None:
             row_id = ids[comment.comment_id] = next_row
             next_row += 1
-            fresh.append((row_id, *_values(comment)))
+            fresh.append((row_id, *values_of(comment)))
             inserted.add(row_id)
         elif row_id not in inserted:
             old = known[comment.comment_id]
@@ -105,11 +109,15 @@ def _tightened(old: sqlite3.Row, comment: Comment) -> tuple[str | None, str | No
 
 
 def _plain(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+    return _JSON(value) if isinstance(value, dict | list) else value
 
 
-def _values(comment: Comment) -> tuple[Any, ...]:
-    return tuple(_plain(getattr(comment, name)) for name in COMMENT_COLUMNS)
+def values_of(comment: Comment) -> list[Any]:
+    """A comment as a row of `COMMENT_COLUMNS`."""
+    values = list(_FIELDS(comment))
+    for place in _NESTED:
+        values[place] = _plain(values[place])
+    return values
 
 
 def store_video(conn: sqlite3.Connection, video: Video) -> None:

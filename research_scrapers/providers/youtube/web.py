@@ -9,6 +9,7 @@ from research_scrapers.providers import NO_SESSION, Route, Session
 from research_scrapers.providers.youtube.comments import read_page
 from research_scrapers.providers.youtube.endpoints import NEXT, next_by_token, next_by_video, watch_page
 from research_scrapers.providers.youtube.initial import read_initial
+from research_scrapers.providers.youtube.lean import decode_page
 from research_scrapers.providers.youtube.records import Frame
 from research_scrapers.providers.youtube.refusals import error_in
 from research_scrapers.providers.youtube.tree import decode_object
@@ -46,7 +47,7 @@ class WebRoute(Route):
         if cursor.step == "watch":
             watch = read_watch(answer.body)
             return read_initial(watch.initial, watch.player, frame, options.sort, watch.facts)
-        data = decode_object(answer.body)
+        data = decode_object(answer.body) if cursor.step == "next" else decode_page(answer.body)
         refused = error_in(data, answer, frame.now)
         if refused is not None:
             raise refused
