@@ -11,8 +11,9 @@ from typing import Any
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
+from research_scrapers.crawling.descriptors import ensure_files
 from research_scrapers.crawling.progress import quieten
-from research_scrapers.errors import ResearchError, SettingInvalid
+from research_scrapers.errors import ResearchError, SettingInvalid, TooFewFiles
 
 INTERRUPTED = 130
 
@@ -35,6 +36,11 @@ class Command(ScrapyCrawl):
                     f"{feed}: feeds are plain files here; compress or split them afterwards", print_help=False
                 )
         quieten(process.settings)
+        try:
+            ensure_files(process.settings.getint("CONCURRENT_REQUESTS"))
+        except TooFewFiles as error:
+            self._tell(error)
+            return
         crawler = self._create_crawler(args[0])
         task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
         process.start()
@@ -47,10 +53,13 @@ class Command(ScrapyCrawl):
                 failure = SettingInvalid(str(failure))
             if not isinstance(failure, ResearchError):
                 raise failure
-            sys.stderr.write(f"\nresearch: {failure}.\n")
-            self.exitcode = failure.exit_code
+            self._tell(failure)
         elif getattr(spider, "interrupted", False):
             sys.stderr.write("\nresearch: stopped. Nothing is lost: the same command goes on from here.\n")
             self.exitcode = INTERRUPTED
         elif process.bootstrap_failed:
             self.exitcode = 1
+
+    def _tell(self, failure: ResearchError) -> None:
+        sys.stderr.write(f"\nresearch: {failure}.\n")
+        self.exitcode = failure.exit_code
