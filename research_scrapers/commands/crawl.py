@@ -42,8 +42,12 @@ class Command(ScrapyCrawl):
             self._tell(error)
             return
         crawler = self._create_crawler(args[0])
-        task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
-        process.start()
+        try:
+            task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
+            process.start()
+        except KeyboardInterrupt:  # before Scrapy listens for it
+            self._stopped()
+            return
         failure = task.exception() if task.done() and not task.cancelled() else None
         spider: Any = crawler.spider
         if failure is None and spider is not None:
@@ -55,10 +59,13 @@ class Command(ScrapyCrawl):
                 raise failure
             self._tell(failure)
         elif getattr(spider, "interrupted", False):
-            sys.stderr.write("\nresearch: stopped. Nothing is lost: the same command goes on from here.\n")
-            self.exitcode = INTERRUPTED
+            self._stopped()
         elif process.bootstrap_failed:
             self.exitcode = 1
+
+    def _stopped(self) -> None:
+        sys.stderr.write("\nresearch: stopped. Nothing is lost: the same command goes on from here.\n")
+        self.exitcode = INTERRUPTED
 
     def _tell(self, failure: ResearchError) -> None:
         sys.stderr.write(f"\nresearch: {failure}.\n")
