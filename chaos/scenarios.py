@@ -22,7 +22,8 @@ from research_scrapers.replica import faults
 
 EXPORT = "export"
 _MOST = {"claim": 6, "fetch": 24, "parse": 16, "commit": 12, "transaction": 12, "finish": 5, "feed": 12}
-"""The n-th time is drawn from one to this; later ones may not come in a small world."""
+"""How often a command comes to a point at least, or nearly so. The n-th time is drawn from one to this, early ones more
+often: a command that only has a few left to do does not come to late ones."""
 _LEASE_S = 1.0
 _HOUR = 3600.0
 _STOPPED = (0, 130)
@@ -58,15 +59,17 @@ def calm(round_: Round) -> None:
 
 def kill_at(point: str, when: str, round_: Round) -> None:
     for _ in range(round_.chance.randint(1, 3)):
-        nth = round_.chance.randint(1, _MOST[point])
-        round_.deeds.append(f"killed {when} {point} {nth}")
+        nth = round(_MOST[point] ** round_.chance.random())
         strike = round_.strike(point, when, nth, "SIGKILL")
         round_.killed(round_.run(-signal.SIGKILL, 0, strike=strike))
+        round_.deeds.append(f"{'killed' if round_.struck else 'never came to'} {when} {point} {nth}")
+        if not round_.struck:
+            break
     finish(round_)
 
 
 def kill_any_time(round_: Round) -> None:
-    for _ in range(round_.chance.randint(1, 4)):
+    for _ in range(round_.chance.randint(1, 3)):
         moment = round_.moment()
         running = round_.begin()
         running.sleep(moment)
