@@ -1,10 +1,10 @@
-"""The short form of `make chaos`: every scenario but the single network faults once, and what makes its word good."""
+"""The short form of `make chaos`: every kill point and every kind of blow once, and what makes its word good."""
 
 from __future__ import annotations
 
 import pytest
 
-from chaos.__main__ import Series, plan
+from chaos.__main__ import Series, plan, unreached
 from chaos.blows import POINTS, functions
 from chaos.scenarios import FAULTS, SCENARIOS
 from research_scrapers.replica import faults
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 SEED = 7
 
 
-def test_every_scenario_once():
+def test_every_kind_of_blow_once():
     quick = [name for name, scenario in SCENARIOS.items() if scenario.quick]
     broken = {}
     with Series() as series:
@@ -24,6 +24,7 @@ def test_every_scenario_once():
                 broken[f"{scenario.name}@{target}"] = played.broken
     assert not broken
     assert {name for name, row in series.rows.items() if row.rounds or row.skipped} == set(quick)
+    assert not [name for name, row in series.rows.items() if unreached(name, row)]
 
 
 @pytest.mark.parametrize("point", POINTS)
