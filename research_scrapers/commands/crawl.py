@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import difflib
 import sys
+from contextlib import suppress
 from typing import Any
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
@@ -37,7 +38,8 @@ class Command(ScrapyCrawl):
                 )
         quieten(process.settings)
         try:
-            ensure_files(process.settings.getint("CONCURRENT_REQUESTS"))
+            with suppress(ValueError):  # a value that is no number is told where settings are read
+                ensure_files(process.settings.getint("CONCURRENT_REQUESTS"))
         except TooFewFiles as error:
             self._tell(error)
             return
