@@ -21,7 +21,7 @@ from chaos.world import SEGMENT, SPIDERS, TARGETS
 from research_scrapers.replica import faults
 
 EXPORT = "export"
-_MOST = {"claim": 6, "fetch": 24, "parse": 16, "commit": 12, "transaction": 12, "finish": 5, "feed": 12}
+_MOST = {"claim": 3, "fetch": 24, "parse": 16, "commit": 12, "transaction": 12, "finish": 2, "feed": 12}
 """How often a command comes to a point at least, or nearly so. The n-th time is drawn from one to this, early ones more
 often: a command that only has a few left to do does not come to late ones."""
 _LONG = ("before-transaction", "before-feed")
