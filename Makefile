@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 FUZZ_SECONDS ?= 30
+ROUNDS ?= 300
 
-.PHONY: demo test fuzz bench lint format picture clean help
+.PHONY: demo test fuzz chaos bench lint format picture clean help
 
 help:
 	@echo "make demo   collect from a local replica of both sites and show what came of it"
 	@echo "make test   lint, types, all tests, coverage: what CI runs (WORKERS=4 on a larger machine)"
 	@echo "make fuzz   hostile input for every parser, the links, the settings and the ledger (FUZZ_SECONDS=30 a target)"
+	@echo "make chaos  kill, freeze, starve and lie to every command, and check that nothing is lost (ROUNDS=300)"
 	@echo "make bench  how fast and how small it is, side by side with others, in one table (BENCH='--only startup')"
 	@echo "make format let ruff format the code"
 	@echo "make picture draw the pictures in docs/ anew, from real runs"
@@ -31,6 +33,10 @@ fuzz: $(VENV)/.dev
 		atheris || echo "atheris cannot be installed here: changing inputs by chance instead"
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest -q tests/fuzz
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m fuzzing $(FUZZ)
+
+# Full and read-only disks are played where a file system can be mounted (as root); elsewhere the table says so.
+chaos: $(VENV)/.dev
+	$(BIN)/python -m chaos --rounds $(ROUNDS) $(CHAOS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --json bench.json $(BENCH)

@@ -3,7 +3,7 @@
 ResearchError
 ├── InputError                 the person mends it before any request            exit 2
 │     LinksMissing · LinksEmpty · LinkNotRecognised · SettingInvalid · JobdirInUse · ExtraMissing
-│     ChecksumWrong
+│     ChecksumWrong · TooFewFiles
 ├── StoreError                 the database cannot be used                       exit 3
 │     StoreCorrupt · StoreTooNew · StoreLocked · StoreFull · StoreUnwritable · FeedUnwritable
 ├── LeaseLost                  another worker owns the sub-job now: write nothing
@@ -84,6 +84,10 @@ class ExtraMissing(InputError):
 
 class ChecksumWrong(InputError):
     """The data is not what its manifest says."""
+
+
+class TooFewFiles(InputError):
+    """The system lets this process open too few files and connections."""
 
 
 class StoreError(ResearchError):

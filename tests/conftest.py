@@ -19,10 +19,10 @@ from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 from scrapy.utils.defer import deferred_from_coro
 
+from chaos.forks import Forks
 from research_scrapers.replica.launch import ReplicaProcess
 from research_scrapers.spiders.bili_comments import BiliCommentsSpider
 from research_scrapers.spiders.yt_comments import YtCommentsSpider
-from tests.forks import Forks
 
 ROOT = Path(__file__).parents[1]
 LOGIN = "replica-sessdata"

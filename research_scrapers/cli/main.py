@@ -21,7 +21,7 @@ from research_scrapers.cli.pictures import datasette_command
 from research_scrapers.cli.reparse import reparse_command
 from research_scrapers.cli.report import report_command
 from research_scrapers.cli.scrape import scrape_command
-from research_scrapers.errors import InputError, ResearchError
+from research_scrapers.errors import InputError, ResearchError, RunCancelled
 from research_scrapers.formats import WRITERS
 from research_scrapers.links import recognise
 from research_scrapers.models import Transcript, counted
@@ -29,7 +29,18 @@ from research_scrapers.store.report import coverage_table, invalid_lines, runs_t
 from research_scrapers.store.transcripts import transcripts_of_run, transcripts_of_video
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Stoppable(click.Group):
+    """Ctrl-C before a run listens for it itself, and in commands that do not."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\nresearch: stopped. Nothing is lost: the same command can be given again.", err=True)
+            ctx.exit(RunCancelled.exit_code)
+
+
+@click.group(cls=_Stoppable, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="research-scrapers %(version)s")
 def cli() -> None:
     """Collect every comment, reply, danmaku and transcript of a list of videos, each once, and say what is missing."""

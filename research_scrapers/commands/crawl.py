@@ -6,14 +6,16 @@ import argparse
 import asyncio
 import difflib
 import sys
+from contextlib import suppress
 from typing import Any
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
 from research_scrapers.config import check
+from research_scrapers.crawling.descriptors import ensure_files
 from research_scrapers.crawling.progress import quieten
-from research_scrapers.errors import ResearchError, SettingInvalid
+from research_scrapers.errors import ResearchError, SettingInvalid, TooFewFiles
 
 INTERRUPTED = 130
 
@@ -27,7 +29,8 @@ class Command(ScrapyCrawl):
             assert self.settings is not None
             check(self.settings)
         except SettingInvalid as error:
-            sys.exit(_tell(error))
+            self._tell(error)
+            sys.exit(self.exitcode)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -44,9 +47,19 @@ class Command(ScrapyCrawl):
                     f"{feed}: feeds are plain files here; compress or split them afterwards", print_help=False
                 )
         quieten(process.settings)
+        try:
+            with suppress(ValueError):  # a value that is no number is told where settings are read
+                ensure_files(process.settings.getint("CONCURRENT_REQUESTS"))
+        except TooFewFiles as error:
+            self._tell(error)
+            return
         crawler = self._create_crawler(args[0])
-        task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
-        process.start()
+        try:
+            task: asyncio.Task[None] = process.crawl(crawler, **opts.spargs)
+            process.start()
+        except KeyboardInterrupt:  # before Scrapy listens for it
+            self._stopped()
+            return
         failure = task.exception() if task.done() and not task.cancelled() else None
         spider: Any = crawler.spider
         if failure is None and spider is not None:
@@ -56,17 +69,17 @@ class Command(ScrapyCrawl):
                 failure = SettingInvalid(str(failure))
             if not isinstance(failure, ResearchError):
                 raise failure
-            sys.stderr.write("\n")
-            self.exitcode = _tell(failure)
+            self._tell(failure)
         elif getattr(spider, "interrupted", False):
-            sys.stderr.write("\nresearch: stopped. Nothing is lost: the same command goes on from here.\n")
-            self.exitcode = INTERRUPTED
+            self._stopped()
         elif process.bootstrap_failed:
             self.exitcode = 1
 
+    def _stopped(self) -> None:
+        sys.stderr.write("\nresearch: stopped. Nothing is lost: the same command goes on from here.\n")
+        self.exitcode = INTERRUPTED
 
-def _tell(error: ResearchError) -> int:
-    """Say what went wrong; returns the exit code for it."""
-    told = str(error)
-    sys.stderr.write(f"research: {told}{'' if told.endswith(('?', '.')) else '.'}\n")
-    return error.exit_code
+    def _tell(self, failure: ResearchError) -> None:
+        told = str(failure)
+        sys.stderr.write(f"\nresearch: {told}{'' if told.endswith(('?', '.')) else '.'}\n")
+        self.exitcode = failure.exit_code

@@ -18,6 +18,7 @@ from research_scrapers.control.events import Listeners
 from research_scrapers.control.lines import SPIDERS, Line
 from research_scrapers.control.live import Live
 from research_scrapers.control.watching import Watchers
+from research_scrapers.crawling.descriptors import ensure_files
 from research_scrapers.crawling.gate import Gate
 from research_scrapers.crawling.progress import quieten
 from research_scrapers.crawling.session import Session, open_session, take_in_links
@@ -145,6 +146,7 @@ def scrape(
     settings.setdict({name: value for name, value in given.items() if value is not None}, priority="cmdline")
     config = Config.from_settings(settings)
     lines = lines_of(order, config)
+    ensure_files(config.limits.total)
     session = _open(config, order, lines)
     try:
         gate = Gate(config.limits)

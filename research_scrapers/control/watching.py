@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
+from research_scrapers.errors import ResearchError
+
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
@@ -71,9 +73,17 @@ class Watchers:
         for watcher in list(self._watchers):
             try:
                 step(watcher)
-            except Exception:
-                logger.exception("%s failed and is left out; the run goes on", type(watcher).__name__)
+            except Exception as error:
+                _left_out(type(watcher).__name__, error)
                 self._watchers.remove(watcher)
+
+
+def _left_out(who: str, error: Exception) -> None:
+    """What has a name is a sentence; a mistake of ours is shown with where it happened."""
+    if isinstance(error, ResearchError):
+        logger.warning("%s is left out: %s", who, error)
+    else:
+        logger.error("%s failed and is left out; the run goes on", who, exc_info=error)
 
 
 class Ticking:
@@ -90,8 +100,8 @@ class Ticking:
     def _tick(self) -> None:
         try:
             self._what()
-        except Exception:
-            logger.exception("looking on failed and is left out; the run goes on")
+        except Exception as error:
+            _left_out("Looking on", error)
             self._timer = None
         else:
             self.start()

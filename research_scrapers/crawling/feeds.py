@@ -12,7 +12,7 @@ import io
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -24,6 +24,7 @@ from scrapy.extensions.feedexport import FileFeedStorage
 from research_scrapers.errors import FeedUnwritable
 from research_scrapers.models import Comment, Danmaku, Kind, Transcript
 from research_scrapers.store.danmaku import danmaku_of_run
+from research_scrapers.store.database import explain
 from research_scrapers.store.records import comment_of, comments_of_run, note_comments_of_run
 from research_scrapers.store.transcripts import transcripts_of_run
 
@@ -87,17 +88,27 @@ class Feed(BaseItemExporter):
     def start_exporting(self) -> None:
         if not hasattr(self._spider, "session"):
             return  # the run never opened: there is nothing to copy
-        conn = self._spider.session.store.conn
-        # A temporary table rather than a set: a feed of ten million lines must not fill the memory.
-        conn.execute(f"CREATE TEMP TABLE {self._table} (comment_id TEXT PRIMARY KEY, content_hash TEXT) WITHOUT ROWID")
-        conn.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", self._existing())  # noqa: S608
+        with self._told():
+            self._copy(self._spider.session.store.conn)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Stop the run, in one sentence, when the file cannot be written, or the list of its lines not be kept."""
         try:
-            self._copy(conn)
+            yield
         except OSError as error:
             _unwritable(self._spider, str(getattr(self.file, "name", "the feed")), error)
+        except sqlite3.Error as error:
+            self._spider.stop(explain(error, self._spider.session.store.path))
 
     def _copy(self, conn: sqlite3.Connection) -> None:
         """Write what the run has stored and the file lacks."""
+        # A temporary table rather than a set: a feed of ten million lines must not fill the memory.
+        conn.execute(
+            f"CREATE TEMP TABLE IF NOT EXISTS {self._table} (comment_id TEXT PRIMARY KEY, content_hash TEXT)"
+            " WITHOUT ROWID"
+        )
+        conn.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", self._existing())  # noqa: S608
         self._begin()
         run_id = self._spider.session.run.id
         if "transcript" in self._types:
@@ -114,12 +125,10 @@ class Feed(BaseItemExporter):
 
     def export_item(self, item: PageItem) -> None:
         conn = self._spider.session.store.conn
-        try:
+        with self._told():
             for record in item.receipt.result().fresh:
                 self._add(conn, record)
             self.file.flush()
-        except OSError as error:
-            _unwritable(self._spider, str(getattr(self.file, "name", "the feed")), error)
 
     def _add(self, conn: sqlite3.Connection, record: Record) -> None:
         added = conn.execute(

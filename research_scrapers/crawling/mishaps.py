@@ -5,6 +5,7 @@ Each costs the sub-job that it hit, with its reason; the worker is free again an
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseException)
+_SOON_S = 0.05
 
 
 def bare(error: E) -> E:
@@ -100,9 +102,40 @@ def watch(spider: ResearchSpider, crawler: Crawler) -> None:
             cause = exception or (failure.value if failure is not None else None)
             item.receipt.set_exception(SpiderError(f"a page was not stored: {type(cause).__name__}: {cause}"))
 
+    closing = _Closing(crawler)
     for handler, signal in ((raised, signals.spider_error), (unstored, signals.item_dropped),
-                            (unstored, signals.item_error)):  # fmt: skip
+                            (unstored, signals.item_error), (closing.item_done, signals.item_dropped),
+                            (closing.item_done, signals.item_error),
+                            (closing.item_done, signals.item_scraped)):  # fmt: skip
         crawler.signals.connect(handler, signal=signal, weak=False)
+
+
+class _Closing:
+    """Scrapy asks itself whether it can close when an answer has been read, but not when an item that came from
+    ``start`` is through: closed while one of those was on its way, it would wait for ever.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._armed = False
+
+    def item_done(self, item: Any, response: Response | None = None) -> None:
+        if response is None and not self._armed:
+            self._armed = True
+            self._later()
+
+    def _later(self) -> None:
+        asyncio.get_running_loop().call_later(_SOON_S, self._look)
+
+    def _look(self) -> None:
+        engine: Any = self._crawler.engine
+        slot = engine.scraper.slot if engine is not None else None
+        if slot is not None and slot.itemproc_size:
+            self._later()
+            return
+        self._armed = False
+        if slot is not None and slot.closing is not None and not slot.closing.called:
+            engine.scraper._check_if_closing()
 
 
 class Lost:

@@ -23,6 +23,7 @@ from scrapy.exceptions import (
     IgnoreRequest,
     ResponseDataLossError,
 )
+from twisted.internet.error import ConnectError, ConnectionClosed
 
 from research_scrapers.errors import (
     Blocked,
@@ -98,8 +99,9 @@ def failure_of(exception: BaseException) -> SourceError | RunError | None:
         return WrongContent("the answer is larger than DOWNLOAD_MAXSIZE once it is unpacked")
     if isinstance(
         exception,
-        DownloadConnectionRefusedError | CannotResolveHostError | DownloadFailedError | TunnelError | OSError,
-    ):
+        DownloadConnectionRefusedError | CannotResolveHostError | DownloadFailedError | TunnelError | OSError
+        | ConnectError | ConnectionClosed,  # of Twisted, which Scrapy does not translate: no free port or descriptor
+    ):  # fmt: skip
         return ConnectionLost(str(exception) or type(exception).__name__)
     return None
 

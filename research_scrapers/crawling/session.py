@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import json
 import logging
@@ -10,8 +11,8 @@ import os
 import platform
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from research_scrapers.errors import (
     RunCancelled,
     SettingInvalid,
     StoreError,
+    StoreFull,
     StoreUnwritable,
 )
 from research_scrapers.links import Links
@@ -102,7 +104,6 @@ def open_session(
         if folder is not None:
             folder.remember(run.id)
         ledger = Ledger(store, run.id, owner_name(), lease_s=lease_s)
-        runs.tell(run.id, {"owner": ledger.owner, "at": time.time()})
         if resumed:
             released = ledger.release(owners=[owner for owner in ledger.owners() if not is_alive(owner)])
             reopened = runs.reopen(run.id)
@@ -110,6 +111,7 @@ def open_session(
                 "resuming %s: %s left by a session that ended, %s to be tried again",
                 run.id, counted(released, "video"), counted(reopened, "video"),
             )  # fmt: skip
+        runs.tell(run.id, {"owner": ledger.owner, "at": time.time()})
         undo.pop_all()
     return Session(store, runs, run, ledger, resumed, folder, veil)
 
@@ -177,11 +179,9 @@ class Jobdir:
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
-        try:
+        with _usable(path):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock: IO[str] | None = (self.path / "lock").open("a+", encoding="utf-8")
-        except OSError as error:
-            raise StoreUnwritable(f"JOBDIR {path}: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -189,9 +189,10 @@ class Jobdir:
             holder = self._lock.read().strip() or "another process"
             self._lock.close()
             raise JobdirInUse(f"{path} is in use by {holder}. Wait for it, or name another JOBDIR") from None
-        self._lock.truncate(0)
-        self._lock.write(f"process {os.getpid()}")
-        self._lock.flush()
+        with _usable(path):
+            self._lock.truncate(0)
+            self._lock.write(f"process {os.getpid()}")
+            self._lock.flush()
 
     def known_run(self, runs: Runs, spider: str) -> Run | None:
         """The run that this folder names, if the database has it."""
@@ -210,13 +211,25 @@ class Jobdir:
     def remember(self, run_id: str) -> None:
         """Write the note; complete or not at all."""
         draft = self.path / f"{_NOTE}.new"
-        draft.write_text(json.dumps({"run": run_id}) + "\n", encoding="utf-8")
-        draft.replace(self.path / _NOTE)
+        with _usable(self.path):
+            draft.write_text(json.dumps({"run": run_id}) + "\n", encoding="utf-8")
+            draft.replace(self.path / _NOTE)
 
     def unlock(self) -> None:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """Say in one sentence why a JOBDIR cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise (StoreFull if error.errno == errno.ENOSPC else StoreUnwritable)(
+            f"JOBDIR {path}: {error.strerror}"
+        ) from error
 
 
 def owner_name() -> str:

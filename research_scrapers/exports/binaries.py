@@ -77,12 +77,21 @@ class Workbook:
         """A table is complete."""
 
     def close(self, error: BaseException | None = None) -> None:
-        if error is None:
-            self._book.close()
-        else:
-            for sheet in self._book.worksheets():
-                sheet.row_data_fh.close()
-        self._stack.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
+        if error is not None:
+            self._let_go()
+            self._stack.__exit__(type(error), error, error.__traceback__)
+            return
+        with self._stack:
+            try:
+                self._book.close()
+            except needed("xlsxwriter.exceptions").FileCreateError as failure:
+                self._let_go()
+                raise failure.args[0] from None  # what the system said, which the library wraps
+
+    def _let_go(self) -> None:
+        """Close the files that rows wait in."""
+        for sheet in self._book.worksheets():
+            sheet.row_data_fh.close()
 
 
 class Parquet:

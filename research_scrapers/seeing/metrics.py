@@ -71,14 +71,20 @@ class Numbers:
 
     def stat(self, name: str) -> int:
         """One of Scrapy's own counters."""
-        stats = self._crawler.stats
-        return int(stats.get_value(name, 0)) if stats is not None else 0
+        return int(self._stats.get(name, 0))
 
     @property
     def errors(self) -> dict[str, int]:
         """Answers that were refusals or passing faults, by reason."""
-        stats: Mapping[str, int] = self._crawler.stats.get_stats() if self._crawler.stats is not None else {}
-        return {name.removeprefix(_REFUSED): n for name, n in stats.items() if name.startswith(_REFUSED)}
+        return {name.removeprefix(_REFUSED): n for name, n in self._stats.items() if name.startswith(_REFUSED)}
+
+    @property
+    def _stats(self) -> Mapping[str, int]:
+        try:
+            stats = self._crawler.stats
+        except RuntimeError:  # the crawl never began
+            return {}
+        return stats.get_stats() if stats is not None else {}
 
 
 class Metrics(Watcher):

@@ -7,7 +7,8 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -85,7 +86,7 @@ class Store:
         conn = self.conn
         conn.row_factory = sqlite3.Row
         if not self.only_read:
-            conn.execute("PRAGMA journal_mode = WAL")
+            self._patiently(lambda: conn.execute("PRAGMA journal_mode = WAL"))
             # FULL: what is stored survives a power cut too, not only a kill. Each such commit waits for the disk.
             conn.execute("PRAGMA synchronous = FULL")
             conn.execute("PRAGMA foreign_keys = ON")
@@ -105,7 +106,22 @@ class Store:
                     "Copy it to a folder of your own"
                 )
             with _alone(self.path):
-                self._migrate(db)
+                self._patiently(lambda: self._migrate(db))
+
+    def _patiently(self, action: Callable[[], object]) -> None:
+        """Do it when nobody else holds the file. SQLite itself waits before a transaction, but neither to change a new
+        file to WAL nor in the middle of one, which is where tables are made.
+        """
+        deadline = time.monotonic() + self.busy_timeout
+        while True:
+            try:
+                action()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
 
     def _migrate(self, db: Database) -> None:
         if migrations.pending(db):  # still: another process may have done it meanwhile

@@ -162,9 +162,13 @@ class Runs:
             conn.execute("UPDATE runs SET cancel = 1 WHERE id = ?", (run_id,))
 
     def tell(self, run_id: str, live: Mapping[str, Any]) -> None:
-        """Leave word of how a running process stands, for whoever looks from outside."""
+        """Leave word of how a running process stands, for whoever looks from outside. Of a run that others have ended
+        there is nothing to say.
+        """
         with self._store.writing() as conn:
-            conn.execute("UPDATE runs SET live = ? WHERE id = ?", (json.dumps(live), run_id))
+            conn.execute(
+                "UPDATE runs SET live = ? WHERE id = ? AND status = ?", (json.dumps(live), run_id, Status.IN_PROGRESS)
+            )
 
     def reopen(self, run_id: str) -> int:
         """Make ready what an earlier session of this run could not finish for a passing reason: failed sub-jobs,
@@ -255,7 +259,8 @@ class Runs:
 
     def close(self, run_id: str, reason: str | None) -> int:
         """Write down how this session of the run ended: finished, or stopped for a reason. Returns what is left.
-        As long as another process has a part of it, the run goes on.
+        As long as another process has a part of it, the run goes on; and whoever comes late to a run that others have
+        ended in the same way changes nothing.
         """
         with self._store.writing() as conn:
             left: int = conn.execute(
@@ -263,8 +268,8 @@ class Runs:
             ).fetchone()[0]
             status = Status.SUCCESS if not left else Status.CANCELLED
             conn.execute(
-                "UPDATE runs SET status = ?, reason = ?, finished_at = ? WHERE id = ? AND NOT EXISTS"
-                " (SELECT 1 FROM sub_jobs WHERE run_id = runs.id AND status = 'in_progress')",
+                "UPDATE runs SET status = ?1, reason = ?2, finished_at = ?3 WHERE id = ?4 AND status <> ?1"
+                " AND NOT EXISTS (SELECT 1 FROM sub_jobs WHERE run_id = runs.id AND status = 'in_progress')",
                 (status, reason if left else None, _now(), run_id),
             )
         return left

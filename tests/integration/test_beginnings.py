@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from scrapy.settings import Settings
 
+from research_scrapers.cli.main import cli
 from research_scrapers.config import Config
 from research_scrapers.control.reparse import _Reader
 from research_scrapers.control.scrape import NAME, Order, scrape
@@ -53,6 +55,18 @@ def test_a_run_whose_links_were_half_read_is_not_resumed_without_them(tmp_path, 
     store.close()
     with pytest.raises(LinksMissing, match="before all of its links were read"):
         scrape(settings(db), Order(None, resume=run.id))
+
+
+def test_ctrl_c_before_anything_listens_for_it_is_a_sentence(tmp_path, monkeypatch):
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("research_scrapers.cli.scrape.scrape", interrupted)
+    done = CliRunner().invoke(cli, ["scrape", "--links", VIDEO, "--db", str(tmp_path / "r.db")])
+    assert (done.exit_code, done.output.strip()) == (
+        130,
+        "research: stopped. Nothing is lost: the same command can be given again.",
+    )
 
 
 def test_a_run_without_a_video_is_over(tmp_path):

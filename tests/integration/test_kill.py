@@ -32,10 +32,10 @@ def killed_again_and_again(forks, yt, work, command, chance, expected):
     environment = {name: value for name, value in work.environment.items() if not name.startswith("COVERAGE")}
     for _ in range(KILLS):
         before = _requests(yt), expected()
-        forks.start(command, environment, work.folder)
+        child = forks.start(command, environment, work.folder)
         _wait_until_working(yt, before[0])
         time.sleep(chance.uniform(0.0, 0.4))
-        assert forks.kill() == -signal.SIGKILL, "the run ended before all kills were done: make it longer"
+        assert child.kill() == -signal.SIGKILL, "the run ended before all kills were done: make it longer"
         _wait_until_settled(yt)
         in_flight = (_requests(yt) - before[0]) - (expected() - before[1])
         assert 0 <= in_flight <= CAP + READ_NOT_STORED + HALF_LISTED

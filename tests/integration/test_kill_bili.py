@@ -23,10 +23,10 @@ def _killed(forks, bili, work, command, chance) -> None:
     environment = {name: value for name, value in work.environment.items() if not name.startswith("COVERAGE")}
     for _ in range(KILLS):
         before = _requests(bili)
-        forks.start(command, environment, work.folder)
+        child = forks.start(command, environment, work.folder)
         _wait_until_working(bili, before)
         time.sleep(chance.uniform(0.0, 0.4))
-        assert forks.kill() == -signal.SIGKILL, "the run ended before all kills were done: make it longer"
+        assert child.kill() == -signal.SIGKILL, "the run ended before all kills were done: make it longer"
     bili.latency(0)
     done = subprocess.run(command, env=environment, cwd=work.folder, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
 from pytest_twisted import ensureDeferred
+from scrapy import signals
 from scrapy.exceptions import DropItem
 
 from research_scrapers.crawling import spider as spider_module
-from research_scrapers.errors import BreakerOpen
+from research_scrapers.crawling.pipelines import StorePipeline
+from research_scrapers.errors import BreakerOpen, StoreFull
 from research_scrapers.items import PageItem
 from research_scrapers.providers.youtube.transcripts import TranscriptRoute
 from research_scrapers.providers.youtube.web import WebRoute
@@ -176,3 +181,29 @@ async def test_a_share_of_faults_opens_the_breaker_and_the_run_still_ends_well(r
     crawler = await work.crawl_here(settings={"BREAKER_SAMPLE": 10, "BREAKER_SHARE": 0.4, "RETRY_TIMES": 8})
     assert crawler.spider.failure is None
     assert work.query("SELECT DISTINCT status, outcome FROM sub_jobs") == [("success", "complete")]
+
+
+@ensureDeferred
+async def test_a_run_that_stops_while_a_page_of_an_assisted_step_is_on_its_way_ends(replica, workplace, monkeypatch):
+    from twisted.internet import defer, reactor
+
+    yt = replica(spec=[{"comments": 0, "tracks": [["en", "manual"]]} for _ in range(2)])
+    work = workplace(yt.origin)
+    work.links(*yt.videos)
+    real = StorePipeline.process_item
+
+    def stopping(self, item):
+        async def slow(item):
+            await asyncio.sleep(0.3)
+
+        self._crawler.signals.connect(slow, signal=signals.item_scraped, weak=False)
+        done = real(self, item)
+        self._crawler.spider.stop(StoreFull("a test"))
+        return done
+
+    monkeypatch.setattr(StorePipeline, "process_item", stopping)
+    began = time.monotonic()
+    crawl = defer.ensureDeferred(work.crawl_here(spider=YtTranscriptsSpider))
+    crawler = await crawl.addTimeout(20, reactor)  # which cancels it, and lets it end
+    assert isinstance(crawler.spider.failure, StoreFull)
+    assert time.monotonic() - began < 15

@@ -229,10 +229,10 @@ def test_fifty_kills_of_the_whole_thing_lose_nothing_and_store_nothing_twice(rep
     plain = {name: value for name, value in environment(work).items() if not name.startswith("COVERAGE")}
     for _ in range(KILLS):
         before = pages(work)
-        forks.start(["research", *command(work, *what)[3:]], plain, work.folder)
+        child = forks.start(["research", *command(work, *what)[3:]], plain, work.folder)
         wait_for(lambda before=before: pages(work) > before)
         time.sleep(chance.uniform(0.0, 0.3))
-        assert forks.kill() == -signal.SIGKILL, "the run ended before all kills were done: make it longer"
+        assert child.kill() == -signal.SIGKILL, "the run ended before all kills were done: make it longer"
         what = ("--resume", "last")
     site.latency(0)
     done = scrape(work, "--resume", "last")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from research_scrapers.crawling.feeds import CsvFeed, JsonLinesFeed
+from research_scrapers.errors import FeedUnwritable
 from research_scrapers.models import Cursor, Kind, Options, Page
 from tests.factories import VIDEO, Bench, comment, danmaku
 
@@ -31,9 +32,9 @@ class Scene:
         self.lease = self.bench.claim("0")
         self.active = (Kind.COMMENTS,)
 
-    def open(self, mode="ab", **kwargs):
+    def open(self, mode="ab", stop=None, **kwargs):
         session = SimpleNamespace(store=self.bench.store, run=SimpleNamespace(id=self.bench.run))
-        crawler = SimpleNamespace(spider=SimpleNamespace(session=session, active=self.active))
+        crawler = SimpleNamespace(spider=SimpleNamespace(session=session, active=self.active, stop=stop))
         self.file = self.path.open(mode)
         self.feed = self.kind.from_crawler(crawler, self.file, **kwargs)
         self.feed.start_exporting()
@@ -139,6 +140,22 @@ def test_a_later_run_adds_only_what_is_new_or_edited(scene):
     scene.store(comment("c"), comment("b", text="edited"), comment("a", like_count=99))
     scene.close()
     assert [(row["comment_id"], row["text"]) for row in scene.read()][2:] == [("c", "text of c"), ("b", "edited")]
+
+
+def test_a_file_that_cannot_be_read_again_stops_the_run_and_is_whole_the_next_time(scene, monkeypatch):
+    scene.open()
+    scene.store(comment("a"))
+    scene.close()
+    stopped = []
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.is_file", lambda path: (_ for _ in ()).throw(OSError(24, "Too many open files")))
+        scene.open(stop=stopped.append)
+        scene.feed.start_exporting()  # as Scrapy does, once more
+    scene.close()
+    assert [type(error) for error in stopped] == [FeedUnwritable, FeedUnwritable]
+    scene.open()
+    scene.close()
+    assert [row["comment_id"] for row in scene.read()] == ["a"]
 
 
 def test_chosen_columns(scene):

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import platform
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from research_scrapers.crawling.session import Jobdir, is_alive, open_session, owner_name
-from research_scrapers.errors import JobdirInUse, StoreUnwritable
+from research_scrapers.errors import JobdirInUse, StoreFull, StoreUnwritable
 from research_scrapers.store.database import Store
 from research_scrapers.store.runs import Runs
 
@@ -73,6 +74,15 @@ def test_one_process_at_a_time(tmp_path):
         Jobdir(tmp_path / "job")
     held.unlock()
     Jobdir(tmp_path / "job").unlock()
+
+
+def test_a_jobdir_on_a_full_disk_is_told_in_one_sentence(tmp_path, monkeypatch):
+    def full(self, *args, **kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(StoreFull, match="JOBDIR"):
+        session(tmp_path)
 
 
 def test_a_jobdir_that_cannot_be_made(tmp_path):

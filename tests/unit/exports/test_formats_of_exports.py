@@ -285,6 +285,16 @@ def test_an_export_that_breaks_off_leaves_no_file(corpus, tmp_path, form):
     assert not corpus.conn.in_transaction
 
 
+def test_a_workbook_that_cannot_be_put_together_is_told_and_leaves_no_file(corpus, tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("xlsxwriter.workbook.ZipFile", full)
+    with pytest.raises(FeedUnwritable, match="Too many open files"):
+        export(corpus.store, Wish(run="run_1", out=tmp_path, form="xlsx"))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_cannot_be_written(corpus, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FeedUnwritable):

@@ -11,18 +11,20 @@ from types import SimpleNamespace
 import pytest
 from pytest_twisted import ensureDeferred
 from rich.console import Console
+from scrapy.crawler import Crawler
 from twisted.internet.defer import Deferred
 
 from research_scrapers.control.events import Event, Listeners
 from research_scrapers.control.watching import Ticking, Watcher, Watchers
-from research_scrapers.errors import SettingInvalid
+from research_scrapers.errors import SettingInvalid, StoreLocked
 from research_scrapers.seeing.live import drawn
 from research_scrapers.seeing.logs import JsonLog
-from research_scrapers.seeing.metrics import endpoint_of
+from research_scrapers.seeing.metrics import Numbers, endpoint_of
 from research_scrapers.seeing.plain import told
 from research_scrapers.seeing.troubles import Troubles
 from research_scrapers.seeing.view import LineView, View
 from research_scrapers.seeing.words import harmless, lasting, state_of
+from research_scrapers.spiders.yt_comments import YtCommentsSpider
 
 
 def line(name: str = "yt_comments", **other: object) -> LineView:
@@ -61,6 +63,21 @@ def test_a_watcher_that_raises_is_left_out_but_may_tidy_up(caplog):
     watchers.end()
     assert clumsy.asked == ["begin", "end"]
     assert "Clumsy failed and is left out; the run goes on" in caplog.text
+
+
+def test_a_watcher_that_meets_a_locked_database_says_it_in_a_sentence(caplog):
+    class Unlucky(Watcher):
+        def end(self):
+            raise StoreLocked("research.db")
+
+    Watchers(Unlucky()).end()
+    assert "Unlucky is left out: The database is locked by another program: research.db" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_a_line_whose_crawl_never_began_has_counted_nothing():
+    numbers = Numbers(Crawler(YtCommentsSpider))
+    assert (numbers.stat("research/pages"), numbers.errors) == (0, {})
 
 
 @ensureDeferred

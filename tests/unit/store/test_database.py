@@ -2,6 +2,7 @@ import os
 import sqlite3
 import stat
 import subprocess
+import threading
 
 import pytest
 
@@ -30,6 +31,25 @@ def test_opening_again_changes_nothing(tmp_path):
     before = sqlite3.connect(tmp_path / "research.db").execute("SELECT sql FROM sqlite_master").fetchall()
     Store(tmp_path / "research.db").close()
     assert sqlite3.connect(tmp_path / "research.db").execute("SELECT sql FROM sqlite_master").fetchall() == before
+
+
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_a_new_file_that_another_program_holds_for_a_moment_is_waited_for(tmp_path, mode):
+    path = tmp_path / "research.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute(f"PRAGMA journal_mode = {mode}")
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, other.close).start()
+    Store(path, busy_timeout=5.0).close()
+
+
+def test_a_new_file_that_another_program_keeps_is_not_waited_for_for_ever(tmp_path):
+    path = tmp_path / "research.db"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreLocked):
+        Store(path, busy_timeout=0.2)
+    other.close()
 
 
 def test_a_newer_database_is_refused_and_left_alone(tmp_path):

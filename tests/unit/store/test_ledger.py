@@ -345,6 +345,18 @@ def test_how_a_run_is_closed(tmp_path):
     assert bench.runs.counts(bench.run) == {"failed": 1}
 
 
+def test_who_comes_late_to_a_run_that_others_have_ended_writes_nothing(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    bench.ledger.commit_page(lease, page("1", ["a"], next_token=None), ALL)
+    finish(bench, lease)
+    assert bench.runs.close(bench.run, None) == 0
+    bench.store.conn.execute("UPDATE runs SET finished_at = 'then', live = '{}'")
+    assert bench.runs.close(bench.run, "interrupted") == 0
+    bench.runs.tell(bench.run, {"owner": "zombie"})
+    assert bench.rows("SELECT status, reason, finished_at, live FROM runs") == [("success", None, "then", "{}")]
+
+
 def test_a_sub_job_with_an_open_chain_has_not_ended(tmp_path):
     bench = Bench(tmp_path)
     lease = bench.claim()
