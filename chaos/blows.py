@@ -25,15 +25,15 @@ _NAMED = {
     "claim": ["research_scrapers.store.ledger:Ledger.claim"],
     "fetch": ["research_scrapers.crawling.handler:ProviderHandler.download_request"],
     "parse": [],
-    "commit": ["research_scrapers.store.ledger:Ledger.commit_page"],
-    "transaction": ["research_scrapers.store.ledger:commit"],
+    "commit": ["research_scrapers.store.fence:Group.settle"],
+    "transaction": ["research_scrapers.store.fence:commit"],
     "finish": ["research_scrapers.store.ledger:Ledger.finish"],
     "feed": ["research_scrapers.crawling.feeds:Feed.export_item"],
     "export": [],
     "manifest": ["research_scrapers.exports.export:write_manifest"],
 }
 POINTS = tuple(_NAMED)
-"""``transaction`` is within ``commit``: after it, a page's rows are written and not committed."""
+"""After ``transaction``, and before ``commit``, the rows of a page are written and not committed."""
 
 
 def functions(point: str) -> Iterator[tuple[Any, str]]:
