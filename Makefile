@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 FUZZ_SECONDS ?= 30
+SOAK_MINUTES ?= 60
 
-.PHONY: demo test fuzz lint format picture clean help
+.PHONY: demo test fuzz soak lint format picture clean help
 
 help:
 	@echo "make demo   collect from a local replica of both sites and show what came of it"
 	@echo "make test   lint, types, all tests, coverage: what CI runs (WORKERS=4 on a larger machine)"
 	@echo "make fuzz   hostile input for every parser, the links, the settings and the ledger (FUZZ_SECONDS=30 a target)"
+	@echo "make soak   does anything grow in a long run? 20 links a minute, watched from outside (SOAK_MINUTES=60)"
 	@echo "make format let ruff format the code"
 	@echo "make picture draw the pictures in docs/ anew, from real runs"
 	@echo "make clean  remove the virtual environment and caches"
@@ -30,6 +32,9 @@ fuzz: $(VENV)/.dev
 		atheris || echo "atheris cannot be installed here: changing inputs by chance instead"
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest -q tests/fuzz
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m fuzzing $(FUZZ)
+
+soak: $(VENV)/.runtime
+	$(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) $(SOAK)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
