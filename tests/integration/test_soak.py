@@ -101,7 +101,7 @@ def test_our_own_connection_to_a_process_is_not_counted_and_the_dead_hold_nothin
 def test_answers_that_come_ever_later_are_seen_whatever_the_mixture():
     def sample(at, fast, slow):
         held = soak.Held(100.0, 70.0, 9, 20, 8)
-        return soak.Sample(float(at), held, 3.0, 0, at, 100, 10, 1.0, 1.0, {"fast": fast, "slow": slow})
+        return soak.Sample(float(at), held, 3.0, 0, 10, 0, {}, 1.0, 1.0, {"fast": fast, "slow": slow})
 
     def samples(later):
         fast = slow = (0.0, 0.0)
@@ -114,6 +114,17 @@ def test_answers_that_come_ever_later_are_seen_whatever_the_mixture():
     steady, growing = (soak.verdicts(list(samples(later)))[-1] for later in (0.0, 0.01))
     assert (steady.flat, steady.growth) == (True, pytest.approx(0.0, abs=1e-9))
     assert not growing.flat
+
+
+def test_the_warm_up_and_what_comes_after_a_first_line_are_not_measured():
+    held = soak.Held(100.0, 70.0, 9, 20, 8)
+    samples = [
+        soak.Sample(float(at), held, 3.0, 0, 10, at, {"a": 100 - at, "b": max(80 - at, 0)}, 1.0, 1.0, {})
+        for at in range(100)
+    ]
+    kept = soak.measured(samples)
+    assert (kept[0].at, kept[-1].at) == (20.0, 79.0)
+    assert soak.measured(samples[80:]) == []
 
 
 def test_a_short_soak_is_flat_and_exact(tmp_path):
