@@ -232,14 +232,18 @@ def inexact(replica: ReplicaProcess, database: Path) -> list[str]:
         for part in truth["parts"]:
             wanted["danmaku"] |= {(video, one) for one in part["danmaku"]["logged_in"]}
             if truth["state"] == "ok":
-                wanted["transcripts"] |= {(f"{video}", track["language"]) for track in part["subtitles"]["logged_in"]}
+                wanted["transcripts"] |= {(video, track["language"]) for track in part["subtitles"]["logged_in"]}
     wrong = []
     with sqlite3.connect(database) as conn:
         for table, column in (("comments", "comment_id"), ("danmaku", "danmaku_id"), ("transcripts", "language")):
             rows = conn.execute(f"SELECT video_id, {column} FROM {table}").fetchall()
             found = set(rows)
             if found != wanted[table]:
-                wrong.append(f"{table}: {len(wanted[table] - found)} missing, {len(found - wanted[table])} too many")
+                missing = wanted[table] - found
+                wrong.append(f"{table}: {len(missing)} missing, {len(found - wanted[table])} too many")
+                wrong += [
+                    f"{table}: {video}: {_ends(conn, video)}" for video in sorted({video for video, _ in missing})
+                ]
             if table != "transcripts" and len(rows) != len(found):
                 wrong.append(f"{table}: {len(rows) - len(found)} twice")
         for status, count in conn.execute("SELECT status, count(*) FROM sub_jobs GROUP BY status"):
@@ -250,6 +254,14 @@ def inexact(replica: ReplicaProcess, database: Path) -> list[str]:
             wrong.append(f"sub-jobs: {bare} failed without a reason")
     conn.close()
     return wrong
+
+
+def _ends(conn: sqlite3.Connection, video: str) -> str:
+    """How the sub-jobs of a video ended."""
+    rows = conn.execute(
+        "SELECT kind, coalesce(outcome, status), reason, detail FROM sub_jobs WHERE video_id = ?", (video,)
+    )
+    return "; ".join(" ".join(str(one) for one in row if one) for row in rows)
 
 
 # -- the run ---------------------------------------------------------------------------------------------------------
