@@ -99,14 +99,15 @@ class Verdict:
         """The row as the table prints it."""
         low, high = (f"{bound * HOUR:+.3g}" for bound in (self.slope.low, self.slope.high))
         return (
-            f"{self.name:34} {self.unit:7} {self.begin:9.2f} {self.end:9.2f} {self.most:9.2f}"
+            f"{self.name:34} {self.unit:7} {self.seconds / 60:7.1f} {self.begin:9.2f} {self.end:9.2f} {self.most:9.2f}"
             f" {self.slope.middle * HOUR:+12.3f} {f'{low} … {high}':>21} {self.growth:+9.2f} {self.allowed:8.2f}"
             f"  {'flat' if self.flat else 'NOT FLAT'}"
         )
 
 
 HEADER = (
-    f"{'':34} {'':7} {'begin':>9} {'end':>9} {'most':>9} {'per hour':>12} {'95 %':>21} {'growth':>9} {'allowed':>8}"
+    f"{'':34} {'':7} {'minutes':>7} {'begin':>9} {'end':>9} {'most':>9}"
+    f" {'per hour':>12} {'95 %':>21} {'growth':>9} {'allowed':>8}"
 )
 
 

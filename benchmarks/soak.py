@@ -24,7 +24,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise, takewhile
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -165,13 +165,22 @@ def _mb(path: Path) -> float:
 # -- judging ---------------------------------------------------------------------------------------------------------
 
 
-def measured(samples: list[Sample]) -> list[Sample]:
-    """Those after the warm-up, while every line had work: with other work, a process holds other things."""
-    busy = list(takewhile(lambda sample: all(sample.left.values()), samples))
+def warmed_up(samples: list[Sample]) -> list[Sample]:
+    """Those after the warm-up, while work was left."""
+    busy = [sample for sample in samples if any(sample.left.values())]
     if not busy:
         return []
     begin = busy[0].at + WARM_UP * (busy[-1].at - busy[0].at)
     return [sample for sample in busy if sample.at >= begin]
+
+
+def steady(samples: list[Sample]) -> list[Sample]:
+    """The longest time during which the same lines had work: others hold other connections, and other numbers of them.
+    The first quarter of it is left out again, for connections that nobody needs any more are closed only later.
+    """
+    spans = [list(span) for _, span in groupby(samples, lambda sample: {line for line, n in sample.left.items() if n})]
+    longest = max(spans, key=len, default=[])
+    return longest[int(len(longest) * WARM_UP) :]
 
 
 def lateness(samples: list[Sample]) -> list[Point]:
@@ -197,22 +206,31 @@ COUNT = Limit(least=2.0)
 NUMBERS: tuple[tuple[str, str, Limit, Callable[[Sample], float]], ...] = (
     ("resident memory", "MB", Limit(0.05), lambda sample: sample.held.resident_mb),
     ("anonymous memory", "MB", Limit(0.05), lambda sample: sample.held.anonymous_mb),
-    ("descriptors", "", COUNT, lambda sample: sample.held.descriptors),
     ("threads", "", COUNT, lambda sample: sample.held.threads),
-    ("connections", "", COUNT, lambda sample: sample.held.connections),
     ("database per 1,000 records", "MB", Limit(0.05), lambda sample: sample.database_mb / sample.records * 1000),
     ("write-ahead log", "MB", Limit(least=4.0), lambda sample: sample.log_mb),
     ("time until metrics are told", "ms", Limit(0.1, 10.0), lambda sample: sample.told_ms),
 )
+"""Measured from the warm-up to the end."""
+BY_WORK: tuple[tuple[str, str, Limit, Callable[[Sample], float]], ...] = (
+    ("descriptors", "", COUNT, lambda sample: sample.held.descriptors),
+    ("connections", "", COUNT, lambda sample: sample.held.connections),
+)
+"""These follow the work that is being done: measured while it is the same."""
 
 
 def verdicts(samples: list[Sample]) -> list[Verdict]:
-    """One for each number."""
+    """One for each number; none if too little was seen."""
+    warm = warmed_up(samples)
+    same = steady(warm)
+    if len(same) <= 2:
+        return []
     found = [
-        judge(name, unit, [(sample.at, value(sample)) for sample in samples], limit)
-        for name, unit, limit, value in NUMBERS
+        judge(name, unit, [(sample.at, value(sample)) for sample in seen], limit)
+        for numbers, seen in ((NUMBERS, warm), (BY_WORK, same))
+        for name, unit, limit, value in numbers
     ]
-    return [*found, judge("time to an answer, to the usual", "ratio", lateness(samples), Limit(0.1))]
+    return [*found, judge("time to an answer, to the usual", "ratio", lateness(warm), Limit(0.1))]
 
 
 # -- exactness -------------------------------------------------------------------------------------------------------
@@ -288,11 +306,7 @@ class Result:
     def told(self) -> str:
         """The table, and what it means."""
         lines = [HEADER, *(verdict.line() for verdict in self.verdicts)]
-        if self.verdicts:
-            lines.append(
-                f"over {self.verdicts[0].seconds / 60:.1f} minutes, from the warm-up to the end of a first line"
-            )
-        else:
+        if not self.verdicts:
             lines.append("NOTHING MEASURED: the run was too short")
         lines += [f"NOT EXACT: {one}" for one in self.inexact] or ["exact: ids equal the truth, every sub-job ended"]
         if self.exit_code:
@@ -342,10 +356,9 @@ def soak(minutes: float, links: int, seed: int, folder: Path, say: Callable[[str
         if code:
             say(log.read_text(encoding="utf-8", errors="replace")[-2000:])
         counters = replica.counters()
-        kept = measured(samples)
         return Result(
             minutes=samples[-1].at / 60 if samples else 0.0, links=links, exit_code=code,
-            verdicts=verdicts(kept) if len(kept) > 2 else [], inexact=inexact(replica, database), samples=samples,
+            verdicts=verdicts(samples), inexact=inexact(replica, database), samples=samples,
             requests={domain: _asked(counters["by_path"], domain) / links for domain in REQUESTS_PER_LINK},
             latency_ms={
                 endpoint: seconds / count * 1000 for endpoint, (seconds, count) in samples[-1].latency.items()

@@ -101,7 +101,7 @@ def test_our_own_connection_to_a_process_is_not_counted_and_the_dead_hold_nothin
 def test_answers_that_come_ever_later_are_seen_whatever_the_mixture():
     def sample(at, fast, slow):
         held = soak.Held(100.0, 70.0, 9, 20, 8)
-        return soak.Sample(float(at), held, 3.0, 0, 10, 0, {}, 1.0, 1.0, {"fast": fast, "slow": slow})
+        return soak.Sample(float(at), held, 3.0, 0, 10, 0, {"a": 1.0}, 1.0, 1.0, {"fast": fast, "slow": slow})
 
     def samples(later):
         fast = slow = (0.0, 0.0)
@@ -116,15 +116,17 @@ def test_answers_that_come_ever_later_are_seen_whatever_the_mixture():
     assert not growing.flat
 
 
-def test_the_warm_up_and_what_comes_after_a_first_line_are_not_measured():
+def test_the_warm_up_is_not_measured_and_connections_only_while_the_work_is_the_same():
     held = soak.Held(100.0, 70.0, 9, 20, 8)
     samples = [
-        soak.Sample(float(at), held, 3.0, 0, 10, at, {"a": 100 - at, "b": max(80 - at, 0)}, 1.0, 1.0, {})
-        for at in range(100)
+        soak.Sample(float(at), held, 3.0, 0, 10, at, {"a": max(100 - at, 0), "b": max(60 - at, 0)}, 1.0, 1.0, {})
+        for at in range(120)
     ]
-    kept = soak.measured(samples)
-    assert (kept[0].at, kept[-1].at) == (20.0, 79.0)
-    assert soak.measured(samples[80:]) == []
+    warm = soak.warmed_up(samples)
+    assert (warm[0].at, warm[-1].at) == (25.0, 99.0)
+    same = soak.steady(warm)
+    assert (same[0].at, same[-1].at) == (70.0, 99.0)
+    assert soak.verdicts(samples[100:]) == []
 
 
 def test_a_short_soak_is_flat_and_exact(tmp_path):
@@ -134,7 +136,7 @@ def test_a_short_soak_is_flat_and_exact(tmp_path):
     assert result.exit_code == 0, said
     assert result.inexact == [], told
     found = {verdict.name: verdict for verdict in result.verdicts}
-    assert len(found) == len(soak.NUMBERS) + 1
+    assert len(found) == len(soak.NUMBERS) + len(soak.BY_WORK) + 1
     for name in ("descriptors", "threads", "connections", "write-ahead log"):
         assert found[name].growth <= 4, told
     # So soon after its start it still takes what it will keep; a page that stays would be 0.3 MB each.
