@@ -5,14 +5,16 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 FUZZ_SECONDS ?= 30
 ROUNDS ?= 300
+SOAK_MINUTES ?= 60
 
-.PHONY: demo test fuzz chaos bench lint format picture clean help
+.PHONY: demo test fuzz chaos soak bench lint format picture clean help
 
 help:
 	@echo "make demo   collect from a local replica of both sites and show what came of it"
 	@echo "make test   lint, types, all tests, coverage: what CI runs (WORKERS=4 on a larger machine)"
 	@echo "make fuzz   hostile input for every parser, the links, the settings and the ledger (FUZZ_SECONDS=30 a target)"
 	@echo "make chaos  kill, freeze, starve and lie to every command, and check that nothing is lost (ROUNDS=300)"
+	@echo "make soak   does anything grow in a long run? 20 links a minute, watched from outside (SOAK_MINUTES=60)"
 	@echo "make bench  how fast and how small it is, side by side with others, in one table (BENCH='--only startup')"
 	@echo "make format let ruff format the code"
 	@echo "make picture draw the pictures in docs/ anew, from real runs"
@@ -37,6 +39,9 @@ fuzz: $(VENV)/.dev
 # Full and read-only disks are played where a file system can be mounted (as root); elsewhere the table says so.
 chaos: $(VENV)/.dev
 	$(BIN)/python -m chaos --rounds $(ROUNDS) $(CHAOS)
+
+soak: $(VENV)/.runtime
+	$(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) $(SOAK)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --json bench.json $(BENCH)

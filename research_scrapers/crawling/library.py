@@ -69,8 +69,8 @@ class EngineAdapter(BaseAdapter):
             try:
                 return coming.result(_LOOK_S)
             except TimeoutError:
-                if coming.done():
-                    raise
+                if coming.done():  # perhaps only now: its own error, if it has one, comes from it
+                    return coming.result()
                 if not self._loop.is_running():
                     raise requests.ConnectionError("the program is ending") from None
 

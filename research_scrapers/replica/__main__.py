@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
@@ -32,6 +33,11 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
+def _spec(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
+    return found
+
+
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="research_scrapers.replica", description=__doc__)
     parser.add_argument("--port", type=int, default=0)
@@ -41,7 +47,9 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--ca-file", help="where to write the certificate for the https proxy")
     parser.add_argument("--demo", action="store_true", help="a dozen videos of all kinds")
-    parser.add_argument("--spec", help='JSON list of videos: comments, state and trait names; "site": "bilibili"')
+    parser.add_argument(
+        "--spec", type=_spec, help='JSON list of videos, or @FILE: comments, state and trait names; "site": "bilibili"'
+    )
     parser.add_argument("--bili-videos", type=int, default=0, help="Bilibili videos")
     parser.add_argument("--bili-comments", type=_span, default=(0, 200), metavar="MIN-MAX")
     parser.add_argument("--bili-danmaku", type=_span, default=(0, 300), metavar="MIN-MAX", help="of each part")
@@ -57,8 +65,8 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _specified(spec: str, site: str) -> Iterator[dict[str, Any]]:
-    for entry in json.loads(spec):
+def _specified(spec: list[dict[str, Any]], site: str) -> Iterator[dict[str, Any]]:
+    for entry in spec:
         settings = {name: _tuples(value) for name, value in entry.items()}
         if settings.pop("site", "youtube") == site:
             yield settings
@@ -66,7 +74,7 @@ def _specified(spec: str, site: str) -> Iterator[dict[str, Any]]:
 
 def build_bilibili(options: argparse.Namespace) -> Bilibili:
     world = BiliWorld(options.seed, options.bili_videos, options.bili_comments, options.bili_danmaku)
-    if options.spec:
+    if options.spec is not None:
         for settings in _specified(options.spec, "bilibili"):
             world.add(**settings)
     elif options.demo:
@@ -75,7 +83,7 @@ def build_bilibili(options: argparse.Namespace) -> Bilibili:
 
 
 def build_world(options: argparse.Namespace) -> World:
-    if options.spec:
+    if options.spec is not None:
         world = World(seed=options.seed, videos=0)
         for settings in _specified(options.spec, "youtube"):
             world.add(**settings)

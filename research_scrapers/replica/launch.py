@@ -24,7 +24,7 @@ class ReplicaProcess:
     """`with ReplicaProcess("--demo") as replica: …`; `spec` lists videos for World.add."""
 
     def __init__(self, *options: str, spec: list[dict[str, Any]] | None = None) -> None:
-        self._options = [*options, *(["--spec", json.dumps(spec)] if spec is not None else [])]
+        self._options, self._spec = options, spec
         self.origin = self.proxy = self.ca_file = ""
         self.videos: list[str] = []
         self.bili_videos: list[str] = []
@@ -33,6 +33,10 @@ class ReplicaProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="replica-")
         ca_file = str(Path(self._folder.name, "ca.pem"))
         command = [sys.executable, "-m", "research_scrapers.replica", "--exit-with-parent"]
+        if self._spec is not None:  # a file, for a command line holds no more than 128 KB of it
+            spec = Path(self._folder.name, "spec.json")
+            spec.write_text(json.dumps(self._spec), encoding="utf-8")
+            command += ["--spec", f"@{spec}"]
         self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
             [*command, "--ca-file", ca_file, *self._options],
             stdin=subprocess.PIPE,

@@ -29,7 +29,7 @@ def exposition(metrics: Metrics, observer: Observer) -> str:
 
     def family(name: str, kind: str, told: str, rows: Rows) -> None:
         text.append(f"# HELP research_{name} {told}\n# TYPE research_{name} {kind}\n")
-        text.extend(f"research_{name}{_labels(run, labels)} {value:g}\n" for labels, value in rows)
+        text.extend(f"research_{name}{_labels(run, labels)} {_number(value)}\n" for labels, value in rows)
 
     def by_line(attribute: str) -> Iterator[tuple[Mapping[str, object], float]]:
         return (({"line": line.name}, getattr(line, attribute)) for line in view.lines)
@@ -76,7 +76,7 @@ def exposition(metrics: Metrics, observer: Observer) -> str:
             for share in (0.5, 0.95):
                 value = histogram.quantile(share) or 0.0
                 text.append(f"research_latency_seconds{_labels(run, {**labels, 'quantile': share})} {value:g}\n")
-            text.append(f"research_latency_seconds_sum{_labels(run, labels)} {histogram.seconds:g}\n"
+            text.append(f"research_latency_seconds_sum{_labels(run, labels)} {_number(histogram.seconds)}\n"
                         f"research_latency_seconds_count{_labels(run, labels)} {histogram.total}\n")  # fmt: skip
     slots = metrics.gate.slots()
     family("slots_active", "gauge", "Requests in flight, by cap.", (({"cap": key}, n) for key, (n, _) in slots.items()))
@@ -104,6 +104,11 @@ def exposition(metrics: Metrics, observer: Observer) -> str:
 def _labels(run: str, labels: Mapping[str, object]) -> str:
     pairs = ",".join(f'{name}="{_escaped(str(value))}"' for name, value in {"run": run, **labels}.items())
     return f"{{{pairs}}}"
+
+
+def _number(value: float) -> str:
+    """All its digits: of a rounded counter, the increase over a minute would be steps."""
+    return f"{value:.15g}"
 
 
 def _escaped(value: str) -> str:

@@ -17,10 +17,12 @@ from twisted.internet.defer import Deferred
 from research_scrapers.control.events import Event, Listeners
 from research_scrapers.control.watching import Ticking, Watcher, Watchers
 from research_scrapers.errors import SettingInvalid, StoreLocked
+from research_scrapers.reporting.histogram import Histogram
 from research_scrapers.seeing.live import drawn
 from research_scrapers.seeing.logs import JsonLog
 from research_scrapers.seeing.metrics import Numbers, endpoint_of
 from research_scrapers.seeing.plain import told
+from research_scrapers.seeing.prometheus import exposition
 from research_scrapers.seeing.troubles import Troubles
 from research_scrapers.seeing.view import LineView, View
 from research_scrapers.seeing.words import harmless, lasting, state_of
@@ -37,6 +39,26 @@ def view(*lines: LineView, **other: object) -> View:
     known = {"busy": 7, "workers": 8, "stolen": 3, "utilisation": 0.97, "in_flight": 12, "most": 64, "waiting": 4,
              "rate": 2.5, "eta_s": 75.0}  # fmt: skip
     return View("run_a", 60.0, lines, **{**known, **other})  # type: ignore[arg-type]
+
+
+def test_metrics_tell_counters_to_the_last_digit():
+    latency = Histogram()
+    latency.seconds = 1234567.25
+    numbers = SimpleNamespace(requests=12345678, retries=3, statuses={200: 12345675}, errors={}, ended={},
+                              latencies={"x/y": latency}, stat=lambda name: 0)  # fmt: skip
+    metrics = SimpleNamespace(lines={"yt_comments": numbers}, gate=SimpleNamespace(slots=dict))
+    now = view(line(records=98765432, rate=2.5))
+    text = exposition(metrics, SimpleNamespace(look=lambda: now))
+    for expected in (
+        'requests_total{run="run_a",line="yt_comments"} 12345678',
+        'answers_total{run="run_a",line="yt_comments",status="200"} 12345675',
+        'records_total{run="run_a",line="yt_comments"} 98765432',
+        'latency_seconds_sum{run="run_a",line="yt_comments",endpoint="x/y"} 1234567.25',
+        'pages_per_second{run="run_a",line="yt_comments"} 2.5',
+        'breaker{run="run_a",line="yt_comments",state="closed"} 1',
+        'workers_utilisation{run="run_a"} 0.97',
+    ):
+        assert f"research_{expected}\n" in text
 
 
 class Clumsy(Watcher):
