@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from benchmarks.cost import Failed
 from benchmarks.table import Row
 from research_scrapers.store.database import Store
 

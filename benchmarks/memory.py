@@ -15,7 +15,7 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-from benchmarks.processes import Cost, Failed, crawl, write_links
+from benchmarks.cost import Cost, Failed, crawl, write_links
 from benchmarks.table import HEADER, Row
 from research_scrapers.replica.launch import ReplicaProcess
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from benchmarks.processes import PACE_OFF, Cost, Failed, run, write_links
+from benchmarks.cost import PACE_OFF, Cost, Failed, run, write_links
 from benchmarks.table import HEADER, Row
 from research_scrapers.replica.launch import ReplicaProcess
 

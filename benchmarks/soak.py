@@ -31,7 +31,7 @@ from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 from benchmarks.growth import HEADER, Limit, Point, Verdict, judge
-from benchmarks.process import Held, held_by
+from benchmarks.held import Held, held_by
 from research_scrapers.replica.launch import ReplicaProcess
 
 LOGIN = "replica-sessdata"

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.processes import Failed, write_links
+from benchmarks.cost import Failed, write_links
 from benchmarks.table import HEADER, Row
 from research_scrapers.replica.launch import ReplicaProcess
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.processes import Cost, cpu_of, crawl, write_links
+from benchmarks.cost import Cost, cpu_of, crawl, write_links
 from benchmarks.table import HEADER, Row
 from research_scrapers.replica.launch import ReplicaProcess
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import soak
 from benchmarks.growth import Limit, judge
-from benchmarks.process import held_by
+from benchmarks.held import held_by
 
 LEAKY = """
 import socket, sys, threading, time
