@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.scenarios import SCENARIOS
 from research_scrapers import errors, knobs, settings
 from research_scrapers.cli.main import cli
 from research_scrapers.config import ARGUMENTS
@@ -105,6 +106,19 @@ def test_links_in_the_docs_lead_somewhere():
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_proof_of_a_guarantee_exists():
+    text = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    assert set(re.findall(r"`make (\w+)", text)) <= targets
+    assert {"chaos", "fuzz", "soak", "bench"} <= set(re.findall(r"`make (\w+)", text))
+    for path in re.findall(r"tests/[\w./]+", text):
+        assert (ROOT / path).exists(), path
+    for module in re.findall(r"python -m benchmarks\.(\w+)", text):
+        assert (ROOT / "benchmarks" / f"{module}.py").is_file(), module
+    for names in re.findall(r'--only ([^"]+)"', text):
+        assert set(names.split()) <= SCENARIOS.keys(), names
 
 
 def test_the_readme_begins_with_what_it_is_a_picture_and_two_commands():
