@@ -15,7 +15,7 @@ from tests.integration.test_kill import _requests, _wait_until_working
 
 pytestmark = pytest.mark.long
 
-KILLS = 25
+KILLS = 12
 
 
 def _killed(forks, bili, work, command, chance) -> None:
