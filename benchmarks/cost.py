@@ -30,9 +30,9 @@ class Cost:
     cpu: float
     """User and system time."""
     peak_mb: float
-    """The most that it ever had in memory, with the files that it maps."""
+    """The most that it ever had in memory, with the files that it maps; looked at twenty times a second."""
     anon_mb: float
-    """Of that its own data, without mapped files: the most that was seen, twenty times a second."""
+    """Of that its own data, without mapped files: the most that was seen."""
     text: str
     """What it printed."""
 
@@ -47,8 +47,8 @@ def run(command: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> Cost:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         began = time.monotonic()
         process = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed)
-        over, highest = threading.Event(), [0.0]
-        watcher = threading.Thread(target=_watch, args=(process.pid, over, highest))
+        over, most = threading.Event(), {"VmHWM": 0.0, "RssAnon": 0.0}
+        watcher = threading.Thread(target=_watch, args=(process.pid, over, most))
         watcher.start()
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.monotonic() - began
@@ -59,18 +59,20 @@ def run(command: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> Cost:
         text = printed.read()
     if process.returncode:
         raise Failed(f"exit code {process.returncode} of {' '.join(command)[:200]}\n{text[-2000:]}")
-    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, highest[0], text)
+    return Cost(seconds, used.ru_utime + used.ru_stime, most["VmHWM"], most["RssAnon"], text)
 
 
-def _watch(pid: int, over: threading.Event, highest: list[float]) -> None:
+def _watch(pid: int, over: threading.Event, most: dict[str, float]) -> None:
+    """The system's own count of the most (`ru_maxrss`) would not do: a process inherits that of whoever started it."""
     status = Path(f"/proc/{pid}/status")
     while not over.wait(_LOOK_S):
         try:
             lines = status.read_text(encoding="utf-8").splitlines()
         except OSError:
             return
-        found = [int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon")]
-        highest[0] = max([highest[0], *found])
+        for name, _, told in (line.partition(":") for line in lines):
+            if name in most:
+                most[name] = max(most[name], int(told.split()[0]) / 1024)
 
 
 def crawl(spider: str, replica: ReplicaProcess, links: Path, db: Path, *flags: str) -> Cost:

@@ -13,13 +13,12 @@ import argparse
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.cost import Failed
+from benchmarks.cost import run
 from benchmarks.table import Row
 from research_scrapers.store.database import Store
 
@@ -72,16 +71,9 @@ def fill(path: Path, count: int) -> None:
 def measure(db: Path, form: str, out: Path) -> tuple[float, float, float]:
     """Seconds, most memory in MB, and MB written."""
     command = [sys.executable, "-c", _RUN, "export", "run_1", "--what", "comments", "--quiet"]
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [*command, "--format", form, "--out", str(out), "--db", str(db)], stderr=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise Failed(f"{form}: the export failed")
+    cost = run([*command, "--format", form, "--out", str(out), "--db", str(db)], env=os.environ, cwd=db.parent)
     written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file() and path.name.count("manifest") == 0)
-    return time.monotonic() - began, usage.ru_maxrss / 1024, written / 1e6
+    return cost.seconds, cost.peak_mb, written / 1e6
 
 
 def rows(quick: bool = False, comments: int = 1_000_000) -> list[Row]:
