@@ -138,13 +138,14 @@ class Centre(Source):
 
     def _give_back(self, line: Line) -> None:
         """What was assigned, but not begun, is free again."""
-        try:
-            while line.assigned:
+        while line.assigned:
+            try:
                 self.session.ledger.let_go(line.assigned.popleft())
-        except LeaseLost as error:
-            logger.warning("%s", error)
-        except StoreError as error:
-            self.stop(error)
+            except LeaseLost as error:
+                logger.warning("%s", error)
+            except StoreError as error:
+                self.stop(error)
+                return
 
     def leave(self, spider: ResearchSpider) -> None:
         """A line that leaves although it is open and work remains was told to from outside: all stop."""

@@ -63,6 +63,7 @@ class StorePipeline:
         self._waiting: list[tuple[PageItem, Handed]] = []
         self._busy = self._closed = False
         self._thread = ThreadPoolExecutor(1, "store")  # its own: whoever waits in Scrapy's threads may wait for a page
+        self._thread.submit(int)  # begins it: where there is no room for a thread, nothing must be written first
         crawler.signals.connect(self._close, signal=signals.engine_stopped)
 
     @classmethod

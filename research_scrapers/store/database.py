@@ -51,15 +51,27 @@ class Store:
         self.busy_timeout = busy_timeout
         self._turn = threading.Lock()
         """Held from the beginning of a transaction until it is settled, which another thread may do."""
+        self._settled = threading.Event()
+        """Not set while a transaction is written and waits for the disk."""
+        self._settled.set()
         self.blobs: str | None = None
         """Where whole files go: see `store.blobs`. None: a folder beside the database."""
         with self.explained():
-            self.conn = self._connect(path)
+            self._conn = self._connect(path)
             try:
                 self._prepare()
             except BaseException:
-                self.conn.close()
+                self._conn.close()
                 raise
+
+    @property
+    def conn(self) -> sqlite3.Connection:
+        """The connection, to read by, once nothing waits for the disk on it. What is written but not stored is no truth
+        yet; and SQLite keeps the last error for a whole connection, so that whoever reads while another thread stores
+        can take its error away: what failed would seem to be stored.
+        """
+        self._settled.wait()
+        return self._conn
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         """A database that lies where nothing can be written (an archive, somebody else's folder) can still be read."""
@@ -142,34 +154,39 @@ class Store:
 
     @contextmanager
     def unsettled(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
-        """Likewise, but it is stored only by `settle`, which must follow. Until then nobody else writes here."""
+        """Likewise, but it is stored only by `settle`, which must follow. Until then nobody else is let in here."""
         self._turn.acquire()
         try:
             with self.explained():
-                self.conn.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-                self.conn.execute("BEGIN IMMEDIATE")
-                yield self.conn
+                self._conn.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._conn.execute("BEGIN IMMEDIATE")
+                yield self._conn
+            self._settled.clear()
         except BaseException:
             self._undo()
             raise
 
     def settle(self) -> None:
-        """Store what was written and wait for the disk. May run in a thread: SQLite itself keeps others waiting."""
+        """Store what was written and wait for the disk. May run in a thread; others wait for it."""
         try:
             with self.explained():
-                self.conn.execute("COMMIT")
+                self._conn.execute("COMMIT")
         except BaseException:
             self._undo()
             raise
-        self._turn.release()
+        self._over()
 
     def _undo(self) -> None:
         try:
             with self.explained():
-                if self.conn.in_transaction:
-                    self.conn.execute("ROLLBACK")
+                if self._conn.in_transaction:
+                    self._conn.execute("ROLLBACK")
         finally:
-            self._turn.release()
+            self._over()
+
+    def _over(self) -> None:
+        self._settled.set()
+        self._turn.release()
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -189,7 +206,7 @@ class Store:
 
     def close(self) -> None:
         with self._turn:
-            self.conn.close()
+            self._conn.close()
 
 
 def _full(path: Path) -> str:

@@ -146,11 +146,11 @@ def commit(
         "UPDATE sub_jobs SET pages = pages + 1, top_level = top_level + ?, replies = replies + ?,"
         " threads_found = threads_found + ?, threads_done = threads_done + ?, quota_used = quota_used + ?,"
         " claimed = coalesce(?, claimed), claimed_exact = coalesce(?, claimed_exact), note = coalesce(?, note),"
-        " limited = max(limited, ?), session = ? WHERE id = ?",
+        " limited = max(limited, ?), session = json_patch(session, ?) WHERE id = ?",
         (
             top, replies, len(found), int(going_on is None and page.cursor.chain != MAIN), quota, page.claimed,
             None if page.claimed is None else int(page.claimed_exact), note, limited,
-            json.dumps({**lease.session, **page.session}), lease.id,
+            json.dumps(page.session), lease.id,
         ),
     )  # fmt: skip
     if quota:

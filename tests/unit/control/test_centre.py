@@ -285,6 +285,16 @@ async def test_a_line_that_closes_costs_the_others_nothing_and_keeps_its_work(tm
 
 
 @on_loop
+async def test_a_lease_that_is_lost_keeps_no_other_from_being_given_back(tmp_path):
+    bench = await Bench(tmp_path, {"yt_comments": 10}, names=("yt_comments",)).start()
+    lost = bench.lines[0].assigned[0]
+    bench.store.conn.execute("UPDATE sub_jobs SET attempt = attempt + 1 WHERE id = ?", (lost.id,))
+    bench.spiders["yt_comments"].stop(SiteBlocked())
+    assert bench.statuses() == {"pending": 9, "in_progress": 1}
+    bench.close()
+
+
+@on_loop
 async def test_the_last_line_that_closes_ends_the_run(tmp_path):
     bench = await Bench(tmp_path, {"yt_comments": 10}, names=("yt_comments",)).start()
     bench.spiders["yt_comments"].stop(SiteBlocked())

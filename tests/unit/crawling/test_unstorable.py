@@ -101,3 +101,12 @@ async def test_the_wait_for_the_disk_holds_up_nobody_and_the_next_group_gathers_
     await Deferred.fromFuture(asyncio.ensure_future(slowly()))
     assert groups == [1, 2]
     assert bench.rows("SELECT comment_id FROM comments ORDER BY 1") == [("a",), ("b",), ("c",)]
+
+
+def test_a_thread_that_cannot_begin_is_told_before_anything_is_written(tmp_path, monkeypatch):
+    def no_room(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", no_room)
+    with pytest.raises(RuntimeError, match="new thread"):
+        Hands(Bench(tmp_path)).pipeline()

@@ -3,6 +3,7 @@ import sqlite3
 import stat
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -186,6 +187,28 @@ def test_only_what_is_durable_waits_for_the_disk(tmp_path):
             levels.append(conn.execute("PRAGMA synchronous").fetchone()[0])
     store.close()
     assert levels == [2, 1, 2]
+
+
+def test_nobody_reads_what_waits_for_the_disk(tmp_path):
+    store = Store(tmp_path / "r.db")
+    with store.unsettled(durable=True) as conn:
+        conn.execute("PRAGMA defer_foreign_keys = ON")  # so that storing it fails, and not the statement
+        conn.execute("INSERT INTO jobs (run_id, link, line, status) VALUES ('nobody', '', 1, 'pending')")
+    told = []
+
+    def settle():
+        time.sleep(0.1)
+        try:
+            store.settle()
+        except StoreError as error:
+            told.append(str(error))
+
+    disk = threading.Thread(target=settle)
+    disk.start()
+    assert store.conn.execute("SELECT count(*) FROM jobs").fetchone()[0] == 0
+    disk.join()
+    store.close()
+    assert "FOREIGN KEY constraint failed" in told[0]
 
 
 def test_what_lies_on_a_read_only_disk_can_be_read(tmp_path, monkeypatch):

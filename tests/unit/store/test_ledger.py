@@ -3,7 +3,7 @@ import pytest
 from research_scrapers.coverage import conclude
 from research_scrapers.errors import LeaseLost
 from research_scrapers.models import Cursor, Kind, Options, Page
-from research_scrapers.store.pages import STALE_PAGES
+from research_scrapers.store.pages import STALE_PAGES, Handed
 from tests.factories import VIDEO, Bench, comment, page
 
 ALL = Options()
@@ -75,6 +75,18 @@ def test_a_page_is_records_cursor_and_threads_in_one(tmp_path):
     again = bench.claim()
     assert sorted(again.cursors, key=lambda c: c.chain) == [Cursor("", "page", "2"), thread]
     assert (again.collected, again.pages) == (2, 1)
+
+
+def test_what_pages_hand_on_is_kept_although_they_are_stored_together(tmp_path):
+    bench = Bench(tmp_path)
+    lease = bench.claim()
+    bench.ledger.commit_page(lease, page("1", ["a"], next_token="2", found=(Cursor("a", "page", "r1"),)), ALL)
+    together = [page("2", ["b"], session={"key": "new"}), page("r1", ["c"], chain="a", session={"parts": "3"})]
+    group = bench.ledger.group([Handed(lease, one, ALL) for one in together])
+    group.write()
+    group.settle()
+    bench.ledger.release()
+    assert bench.claim().session == lease.session == {"key": "new", "parts": "3"}
 
 
 def test_the_same_page_cannot_be_stored_twice(tmp_path):
