@@ -71,6 +71,8 @@ def read_list(data: dict[str, Any], aid: str, cid: str) -> tuple[Listed, ...]:
         given = int_at(data, name)
         if given and str(given) != mine:
             raise WrongVideo(f"the player answers for {name} {given} where {mine} was asked for")
+    if "subtitle" not in data and not int_at(data, "cid"):  # to a visitor it may be silent on them, but says who it is
+        raise PartialResponse("the answer is not the player's")
     subtitle = data.get("subtitle")
     entries = dig(subtitle, "subtitles")
     if (subtitle is not None and type(subtitle) is not dict) or (entries is not None and type(entries) is not list):
