@@ -84,11 +84,13 @@ def kill_any_time(round_: Round) -> None:
 
 
 def zombie(round_: Round) -> None:
-    """Frozen until its leases have run out and another process has ended the work; then it wakes up."""
+    """Frozen until its leases have run out and another process has ended the work; then it wakes up. In the middle of
+    a transaction it still holds the database: then nobody can take over, and must be told so.
+    """
     round_.settings["LEASE_S"] = str(_LEASE_S)
     point = round_.chance.choice(("claim", "fetch", "parse", "commit", "finish"))
     when, nth = round_.chance.choice(("before", "after")), round_.chance.randint(1, 3)
-    round_.deeds.append(f"frozen {when} {point} {nth}, another process ended the work")
+    round_.deeds.append(f"frozen {when} {point} {nth}")
     frozen = round_.begin(strike=round_.strike(point, when, nth, "SIGSTOP"))
     if not frozen.wait_until(lambda: frozen.state == "T"):
         round_.missed += 1
@@ -98,6 +100,14 @@ def zombie(round_: Round) -> None:
     time.sleep(_LEASE_S + 0.1)
     other = ["research", "scrape", "--resume", "last", *(part for name, value in round_.settings.items()
                                                           for part in ("-s", f"{name}={value}"))]  # fmt: skip
+    if _is_locked(round_.work / "research.db"):
+        round_.deeds.append("in the middle of a transaction")
+        round_.run(3, command=other, busy_timeout=0.5)
+        frozen.child.send(signal.SIGCONT)
+        round_.end(frozen, 0)
+        finish(round_)
+        return
+    round_.deeds.append("another process ended the work")
     round_.run(0, command=other)
     before = invariants.digest(round_.work)
     frozen.child.send(signal.SIGCONT)
@@ -108,6 +118,15 @@ def zombie(round_: Round) -> None:
     if written:
         round_.broken.append(f"the zombie wrote into {', '.join(written)}")
     finish(round_)
+
+
+def _is_locked(db: Path) -> bool:
+    with closing(sqlite3.connect(db, timeout=0.2, isolation_level=None)) as conn:
+        try:
+            conn.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        return False
 
 
 def signals(numbers: tuple[int, ...], round_: Round) -> None:
