@@ -44,7 +44,7 @@ from research_scrapers.providers.bilibili.refusals import payload
 from research_scrapers.providers.bilibili.times import iso
 from research_scrapers.providers.languages import fit
 from research_scrapers.providers.tracks import TRANSLATED, Choice, Wanted, choose, wanted_of, why_not
-from research_scrapers.providers.tree import int_at
+from research_scrapers.providers.tree import dig, int_at
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -176,6 +176,8 @@ class SubtitlesRoute(PartsRoute):
             except NoTranscriptInLanguage as error:
                 failure, note = error, "none in a language that was asked for"
         elif session.get("logged_in") == "1" and int_at(data, "login_mid") != 0:
+            if type(dig(data, "subtitle", "subtitles")) is not list:
+                raise PartialResponse("the player says nothing of subtitles")
             failure, note = TranscriptsDisabled(), "no subtitles"
         else:
             failure, note = LoginRequired(_NOT_SHOWN), _NEEDED
