@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks import sides
 from benchmarks.protocol import bound_s, fewest, walk
-from benchmarks.table import HEADER, Row
+from benchmarks.table import Row, show
 from benchmarks.transcripts import cpu_of
 from research_scrapers.replica.launch import ReplicaProcess
 
@@ -67,9 +67,7 @@ def rows(quick: bool = False) -> list[Row]:
 
 
 def main() -> None:
-    print(HEADER)
-    for row in rows():
-        print(row.line())
+    show(rows())
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from benchmarks.table import HEADER, Row
+from benchmarks.table import Row, show
 from research_scrapers.replica.launch import ReplicaProcess
 
 COMMAND = "python -m benchmarks.fewest"
@@ -84,9 +84,7 @@ def _row(number: str, what: str, made: int, least: int) -> Row:
 
 
 def main() -> None:
-    print(HEADER)
-    for row in rows():
-        print(row.line())
+    show(rows())
 
 
 if __name__ == "__main__":

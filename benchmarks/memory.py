@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.cost import Cost, Failed, crawl, write_links
-from benchmarks.table import HEADER, Row
+from benchmarks.table import Row, show
 from research_scrapers.replica.launch import ReplicaProcess
 
 SMALL = 10_000
@@ -58,9 +58,7 @@ def rows(quick: bool = False, comments: int = 100_000) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--comments", type=int, default=100_000)
-    print(HEADER)
-    for row in rows(comments=parser.parse_args().comments):
-        print(row.line())
+    show(rows(comments=parser.parse_args().comments))
 
 
 if __name__ == "__main__":

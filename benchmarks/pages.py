@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import sides
-from benchmarks.table import HEADER, Row
+from benchmarks.table import Row, show
 from benchmarks.transcripts import cpu_of
 from research_scrapers.replica.launch import ReplicaProcess
 
@@ -71,9 +71,7 @@ def rows(quick: bool = False) -> list[Row]:
 
 
 def main() -> None:
-    print(HEADER)
-    for row in rows():
-        print(row.line())
+    show(rows())
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks.cost import PACE_OFF, Cost, Failed, run, write_links
-from benchmarks.table import HEADER, Row
+from benchmarks.table import Row, show
 from research_scrapers.replica.launch import ReplicaProcess
 
 VIDEOS = 10
@@ -221,10 +221,8 @@ def main() -> None:
     parser.add_argument("--latencies", default=",".join(map(str, LATENCIES_MS)), help="in ms")
     parser.add_argument("--videos", type=int, default=VIDEOS)
     options = parser.parse_args()
-    print(HEADER)
     latencies = [int(one) for one in options.latencies.split(",")]
-    for row in rows(peers=options.peers.split(","), latencies=latencies, videos=options.videos):
-        print(row.line())
+    show(rows(peers=options.peers.split(","), latencies=latencies, videos=options.videos))
 
 
 if __name__ == "__main__":

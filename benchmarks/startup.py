@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.cost import Failed, write_links
-from benchmarks.table import HEADER, Row
+from benchmarks.table import Row, show
 from research_scrapers.replica.launch import ReplicaProcess
 
 FEW, MANY = 100, 100_000
@@ -91,9 +91,7 @@ def rows(quick: bool = False, links: int = MANY) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--links", type=int, default=MANY)
-    print(HEADER)
-    for row in rows(links=parser.parse_args().links):
-        print(row.line())
+    show(rows(links=parser.parse_args().links))
 
 
 if __name__ == "__main__":

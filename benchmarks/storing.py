@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.protocol import walk
-from benchmarks.table import HEADER, Row
+from benchmarks.table import Row, show
 from research_scrapers.models import Cursor, Kind, Link, Options, Page
 from research_scrapers.replica.launch import ReplicaProcess
 from research_scrapers.store.database import Store
@@ -128,9 +128,7 @@ def rows(quick: bool = False) -> list[Row]:
 
 
 def main() -> None:
-    print(HEADER)
-    for row in rows():
-        print(row.line())
+    show(rows())
 
 
 if __name__ == "__main__":

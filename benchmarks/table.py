@@ -47,6 +47,13 @@ class Row:
 HEADER = f"{'':>3}  {'ratio':58} {'measured':>8}  {'goal':>7}  {'':8} both sides"
 
 
+def show(rows: Iterable[Row]) -> None:
+    """Print a benchmark's own rows."""
+    print(HEADER)
+    for row in rows:
+        print(row.line())
+
+
 def as_json(rows: Iterable[Row]) -> str:
     """Everything that was measured, and on what."""
     return json.dumps({
