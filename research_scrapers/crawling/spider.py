@@ -128,6 +128,8 @@ class ResearchSpider(Spider):
                 yield request
         except ResearchError as error:
             self.stop(error)
+        except Stopping as error:
+            self.logger.debug("%s: %s", self.name, error)  # whoever stopped it has said why
         except Exception as error:
             self.logger.exception("%s: a mistake of ours", self.name)
             self.stop(SpiderError(f"{type(error).__name__}: {error}"))

@@ -351,13 +351,14 @@ def test_the_demo(desk):
     assert (work.folder / "jobs/scrape-demo/research.db").is_file()
 
 
-def test_without_a_network_it_is_one_sentence(workplace):
-    """Lines that are stopped while they ask for robots.txt have nothing to say of their own."""
+@pytest.mark.parametrize("pause_s", [0.05, 4.0])
+def test_without_a_network_it_is_one_sentence(workplace, pause_s):
+    """Lines that are stopped while they ask for robots.txt, or wait to ask again, have nothing to say of their own."""
     work = workplace("http://127.0.0.1:9")
     work.links("dQw4w9WgXcQ", "BV17x411w7KC")
     done = subprocess.run(
         [sys.executable, "-c", "from research_scrapers.cli.main import main; main()", "scrape", "--links", "links.txt",
-         "-s", "RETRY_BACKOFF_CAP_S=0.05"],
+         "-s", f"RETRY_BACKOFF_CAP_S={pause_s}"],
         env=work.environment, cwd=work.folder, text=True, capture_output=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 4
